@@ -1,8 +1,9 @@
 // The AdamW rule of one element, written once over a vector type S, so that every instruction set, and a device that
-// holds its own state, gives the same bits. Loshchilov & Hutter, "Decoupled Weight Decay Regularization" (2019), alg. 2:
+// holds its own state, gives the same bits. Loshchilov & Hutter, "Decoupled Weight Decay Regularization" (2019), alg.
+// 2:
 //
-//   m = beta1 m + (1 - beta1) g            p = p (1 - lr wd) - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
-//   v = beta2 v + (1 - beta2) g^2
+//   m = beta1 m + (1 - beta1) g            p = p (1 - lr wd) - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) +
+//   eps) v = beta2 v + (1 - beta2) g^2
 //
 // Every product feeding a sum is one fused multiply-add, in the order written here: that order is part of the contract.
 #pragma once
@@ -24,7 +25,8 @@ struct AdamCoefficients {
   float grad_scale;  // multiplies every gradient as it is read: the clipping factor
 };
 
-inline AdamCoefficients MakeAdamCoefficients(const AdamConfig& config, double weight_decay, int64_t step, double grad_scale) {
+inline AdamCoefficients MakeAdamCoefficients(const AdamConfig& config, double weight_decay, int64_t step,
+                                             double grad_scale) {
   const double bias1 = 1.0 - std::pow(config.beta1, static_cast<double>(step));
   const double bias2 = 1.0 - std::pow(config.beta2, static_cast<double>(step));
   return {
@@ -42,7 +44,8 @@ inline AdamCoefficients MakeAdamCoefficients(const AdamConfig& config, double we
 
 // S supplies V and Set, Mul, Fma(a, b, c) = a*b + c, Sqrt, Div. `master`, `m`, `v` are updated in place.
 template <typename S>
-inline void AdamRule(const AdamCoefficients& k, typename S::V& master, typename S::V& m, typename S::V& v, typename S::V grad) {
+inline void AdamRule(const AdamCoefficients& k, typename S::V& master, typename S::V& m, typename S::V& v,
+                     typename S::V grad) {
   const auto g = S::Mul(grad, S::Set(k.grad_scale));
   m = S::Fma(S::Set(k.beta1), m, S::Mul(S::Set(k.one_minus_beta1), g));
   v = S::Fma(S::Set(k.beta2), v, S::Mul(S::Set(k.one_minus_beta2), S::Mul(g, g)));

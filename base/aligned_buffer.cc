@@ -13,9 +13,11 @@ namespace tidemill {
 Result<AlignedBuffer> AlignedBuffer::Allocate(size_t bytes) {
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
-  void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const address =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED)
-    return Fail(ErrorCode::kUnavailable, "cannot allocate " + FormatBytes(bytes) + " of memory: " + std::strerror(errno));
+    return Fail(ErrorCode::kUnavailable,
+                "cannot allocate " + FormatBytes(bytes) + " of memory: " + std::strerror(errno));
   ::madvise(address, bytes, MADV_HUGEPAGE);  // advice: a kernel without huge pages says no, and that is fine
   buffer.data_ = static_cast<std::byte*>(address);
   buffer.size_ = bytes;

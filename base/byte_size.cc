@@ -35,7 +35,8 @@ Result<double> Parse(std::string_view text) {
   }
   if (error != std::errc{} || scale == 0 || !std::isfinite(number) || number < 0)
     return Fail(ErrorCode::kInvalidArgument,
-                "'" + std::string(text) + "' is not a size: write bytes, or a number with KB, MB, GB, TB, KiB, MiB, GiB or TiB");
+                "'" + std::string(text) +
+                    "' is not a size: write bytes, or a number with KB, MB, GB, TB, KiB, MiB, GiB or TiB");
   return number * scale;
 }
 

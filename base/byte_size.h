@@ -13,8 +13,8 @@ inline constexpr uint64_t kKiB = 1024;
 inline constexpr uint64_t kMiB = 1024 * kKiB;
 inline constexpr uint64_t kGiB = 1024 * kMiB;
 
-// "8GiB", "8 GB", "512MiB", "1e9", "1.5g" is refused: bytes if bare, else one of B, KB, MB, GB, TB, KiB, MiB, GiB, TiB in any case.
-// Fails on anything negative, not finite, fractional after scaling to below one byte, or above 2^63.
+// "8GiB", "8 GB", "512MiB", "1e9", "1.5g" is refused: bytes if bare, else one of B, KB, MB, GB, TB, KiB, MiB, GiB, TiB
+// in any case. Fails on anything negative, not finite, fractional after scaling to below one byte, or above 2^63.
 Result<uint64_t> ParseByteSize(std::string_view text);
 
 // "25GB/s" or "25GB": bytes per second.

@@ -3,7 +3,8 @@
 // Two roundings, on purpose:
 //   RoundToBf16Even   round to nearest, ties to even: what PyTorch and NumPy do. For files that other programs read.
 //   SplitMaster       round to nearest, ties away from zero: the rounding of every bf16 compute copy. With the 16 low
-//                     bits kept beside it, it is a bijection over all 2^32 patterns (docs/ARCHITECTURE.md, "Split master").
+//                     bits kept beside it, it is a bijection over all 2^32 patterns (docs/ARCHITECTURE.md, "Split
+//                     master").
 #pragma once
 
 #include <bit>
@@ -21,7 +22,8 @@ size_t SizeOf(DType dtype);
 // The safetensors spelling: "F32", "BF16", "F16", "F64", "I64", "I32", "I16", "I8", "U8", "BOOL".
 std::string_view SafetensorsName(DType dtype);
 Result<DType> DTypeFromSafetensorsName(std::string_view name);
-// The spelling of config.json and of flags for the three training types: "float32"/"fp32", "bfloat16"/"bf16", "float16"/"fp16".
+// The spelling of config.json and of flags for the three training types: "float32"/"fp32", "bfloat16"/"bf16",
+// "float16"/"fp16".
 std::string_view TorchName(DType dtype);
 Result<DType> DTypeFromTorchName(std::string_view name);
 

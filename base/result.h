@@ -46,7 +46,7 @@ inline tl::unexpected<Error> Fail(ErrorCode code, std::string message) {
 #define TM_CONCAT_(a, b) a##b
 #define TM_CONCAT(a, b) TM_CONCAT_(a, b)
 #define TM_ASSIGN_OR_RETURN(lhs, expr) TM_ASSIGN_OR_RETURN_(TM_CONCAT(tm_result_, __LINE__), lhs, expr)
-#define TM_ASSIGN_OR_RETURN_(tmp, lhs, expr)                                  \
-  auto tmp = (expr);                                                          \
+#define TM_ASSIGN_OR_RETURN_(tmp, lhs, expr)                                \
+  auto tmp = (expr);                                                        \
   if (!tmp.has_value()) return tl::make_unexpected(std::move(tmp.error())); \
   lhs = std::move(*tmp)

@@ -46,7 +46,7 @@ TEST(F16, EveryHalfSurvivesTheRoundTrip) {
 TEST(F16, RoundsToNearestEven) {
   EXPECT_EQ(RoundToF16Even(65519.0F), 0x7bff);
   EXPECT_EQ(RoundToF16Even(65520.0F), 0x7c00);
-  EXPECT_EQ(RoundToF16Even(1.0F + 0x1p-11F), 0x3c00);            // tie, to even
+  EXPECT_EQ(RoundToF16Even(1.0F + 0x1p-11F), 0x3c00);             // tie, to even
   EXPECT_EQ(RoundToF16Even(1.0F + 0x1p-11F + 0x1p-20F), 0x3c01);  // just above it
   EXPECT_EQ(RoundToF16Even(0x1p-25F), 0);                         // tie between 0 and the least subnormal
   EXPECT_EQ(RoundToF16Even(0x1.8p-25F), 1);
