@@ -21,4 +21,11 @@ std::string_view Name(Kind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+std::string_view Name(OperationKind kind) {
+  constexpr std::array<std::string_view, kOperationKinds> kNames{
+      "embedding forward",  "block forward",   "head forward", "head backward", "block backward",
+      "embedding backward", "finish gradient", "norm",         "adam"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
 }  // namespace tidemill::swap_scheduler

@@ -37,7 +37,7 @@ using PageId = uint32_t;
 
 // The unit that is placed and moved: contiguous bytes of one kind.
 struct Page {
-  std::string name;  // for messages: "layers.3.1.param"
+  std::string name{};  // for messages: "layers.3.1.param"
   Kind kind = Kind::kParam;
   Tier home = Tier::kDevice;  // where it rests; it never rests lower, and passes through the tiers between
   bool persistent = false;    // lives across steps; else it is made and dies within one
@@ -67,6 +67,9 @@ enum class OperationKind : uint8_t {
   kNorm,
   kAdam,
 };
+inline constexpr size_t kOperationKinds = 9;
+
+std::string_view Name(OperationKind kind);
 
 struct Operation {
   OperationKind kind = OperationKind::kBlockForward;
@@ -77,12 +80,12 @@ struct Operation {
   uint32_t micro_batch = 0;          // within the step
   bool first = false, last = false;  // first or last slice, or first micro-batch folded into a gradient, by kind
   bool after_norm = false;           // may start only when the kNorm operation has ended
-  std::vector<Use> uses;  // each page once; the order is part of the contract between builder and interpreter
+  std::vector<Use> uses{};  // each page once; the order is part of the contract between builder and interpreter
 };
 
 struct Program {
-  std::vector<Page> pages;
-  std::vector<Operation> operations;
+  std::vector<Page> pages{};
+  std::vector<Operation> operations{};
 };
 
 }  // namespace tidemill::swap_scheduler

@@ -1,0 +1,152 @@
+#include "swap_scheduler/arena.h"
+
+#include <tuple>
+
+#include "base/check.h"
+
+namespace tidemill::swap_scheduler {
+
+Arena::Arena(uint64_t base, uint64_t bytes, uint64_t plain) : base_(base), bytes_(bytes), plain_(plain) {
+  if (bytes > 0) head_ = New({.offset = base, .bytes = bytes});
+}
+
+Arena::Run Arena::FindGaps(uint64_t bytes) const {
+  Run best;
+  std::tuple<bool, bool, uint32_t, uint64_t> best_key;
+  Node first = head_;
+  uint64_t total = 0;
+  for (Node node = head_; node != kNone; node = nodes_[node].after) {
+    if (nodes_[node].page != kGap) {
+      first = nodes_[node].after;
+      total = 0;
+      continue;
+    }
+    total += nodes_[node].bytes;
+    while (total - nodes_[first].bytes >= bytes) {
+      total -= nodes_[first].bytes;
+      first = nodes_[first].after;
+    }
+    if (total < bytes) continue;
+    uint32_t age = nodes_[node].clock.Age();
+    for (Node n = first; n != node; n = nodes_[n].after) age = std::max(age, nodes_[n].clock.Age());
+    const std::tuple key(nodes_[first].offset < plain_, total != bytes, age, total);
+    if (best.first == kNone || key < best_key) {
+      best.first = first;
+      best.last = node;
+      best_key = key;
+    }
+  }
+  return best;
+}
+
+std::vector<PageId> Arena::Occupants(uint64_t offset, uint64_t bytes) const {
+  std::vector<PageId> pages;
+  for (Node node = head_; node != kNone; node = nodes_[node].after) {
+    const Slot& slot = nodes_[node];
+    if (slot.offset >= offset + bytes) break;
+    if (slot.page != kGap && slot.offset + slot.bytes > offset) pages.push_back(slot.page);
+  }
+  return pages;
+}
+
+Arena::Node Arena::Carve(const Run& run, uint64_t bytes, PageId page, Clock& clock) {
+  const Node slot = New({.offset = nodes_[run.first].offset, .bytes = bytes, .page = page});
+  uint64_t left = bytes;
+  Node node = run.first;
+  const Node before = nodes_[node].before;
+  while (left > 0) {
+    TM_CHECK(node != kNone && nodes_[node].page == kGap);
+    clock.Add(nodes_[node].clock);
+    const uint64_t taken = std::min(left, nodes_[node].bytes);
+    left -= taken;
+    nodes_[node].offset += taken;
+    nodes_[node].bytes -= taken;
+    const Node after = nodes_[node].after;
+    if (nodes_[node].bytes == 0) {
+      Erase(node);
+      node = after;
+    }
+  }
+  nodes_[slot].before = before;
+  nodes_[slot].after = node;
+  (before == kNone ? head_ : nodes_[before].after) = slot;
+  if (node != kNone) nodes_[node].before = slot;
+  return slot;
+}
+
+Arena::Node Arena::CarveAt(uint64_t offset, uint64_t bytes, PageId page, Clock& clock) {
+  Node node = head_;
+  while (nodes_[node].offset + nodes_[node].bytes <= offset) node = nodes_[node].after;
+  if (nodes_[node].offset < offset) {  // split what sticks out in front
+    Slot rest = nodes_[node];
+    TM_CHECK(rest.page == kGap);
+    const uint64_t front = offset - rest.offset;
+    rest.offset = offset;
+    rest.bytes -= front;
+    rest.before = node;
+    const Node split = New(rest);
+    if (rest.after != kNone) nodes_[rest.after].before = split;
+    nodes_[node].bytes = front;
+    nodes_[node].after = split;
+    node = split;
+  }
+  return Carve({.first = node, .last = node, .victims = {}}, bytes, page, clock);
+}
+
+void Arena::Release(Node slot, const Clock& clock) {
+  nodes_[slot].page = kGap;
+  nodes_[slot].clock = clock;
+  MergeIfCheap(slot);
+  if (nodes_[slot].before != kNone) MergeIfCheap(nodes_[slot].before);
+}
+
+// Merging makes the early part of the space wait for the late part: worth it only for equals and for slivers.
+void Arena::MergeIfCheap(Node node) {
+  const Node after = nodes_[node].after;
+  if (after == kNone || nodes_[node].page != kGap || nodes_[after].page != kGap) return;
+  const auto [small, large] = std::minmax(nodes_[node].bytes, nodes_[after].bytes);
+  if (nodes_[node].clock == nodes_[after].clock || small < large / 16) MergeWithNext(node);
+}
+
+void Arena::MergeGaps() {
+  for (Node node = head_; node != kNone; node = nodes_[node].after) {
+    while (nodes_[node].page == kGap && nodes_[node].after != kNone && nodes_[nodes_[node].after].page == kGap) {
+      MergeWithNext(node);
+    }
+  }
+}
+
+std::vector<PageId> Arena::Pages() const {
+  std::vector<PageId> pages;
+  for (Node node = head_; node != kNone; node = nodes_[node].after) {
+    if (nodes_[node].page != kGap) pages.push_back(nodes_[node].page);
+  }
+  return pages;
+}
+
+Arena::Node Arena::New(const Slot& slot) {
+  if (unused_.empty()) {
+    nodes_.push_back(slot);
+    return static_cast<Node>(nodes_.size() - 1);
+  }
+  const Node node = unused_.back();
+  unused_.pop_back();
+  nodes_[node] = slot;
+  return node;
+}
+
+void Arena::Erase(Node node) {
+  const Slot& slot = nodes_[node];
+  (slot.before == kNone ? head_ : nodes_[slot.before].after) = slot.after;
+  if (slot.after != kNone) nodes_[slot.after].before = slot.before;
+  unused_.push_back(node);
+}
+
+void Arena::MergeWithNext(Node node) {
+  const Node after = nodes_[node].after;
+  nodes_[node].bytes += nodes_[after].bytes;
+  nodes_[node].clock.Add(nodes_[after].clock);
+  Erase(after);
+}
+
+}  // namespace tidemill::swap_scheduler

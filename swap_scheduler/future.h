@@ -1,0 +1,72 @@
+// What the rest of the step wants of each page: the index that the planner's decisions are made by.
+//
+//   Ownership  borrows the program.
+//   Cost       a question is O(1); Advance(page) looks at the page's uses up to the ones it finds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "swap_scheduler/arena.h"
+#include "swap_scheduler/plan.h"
+
+namespace tidemill::swap_scheduler {
+
+class Future {
+ public:
+  struct Visit {
+    uint32_t operation = 0;
+    Tier tier = Tier::kDevice;
+    Access access = Access::kRead;
+    bool dies = false;
+  };
+
+  Future(const Program& program, const LookAhead& look_ahead);
+
+  // All uses of a page in a step, in order.
+  std::span<const Visit> Visits(PageId page) const;
+
+  // Operation `now` has been issued and touched the page.
+  void Advance(PageId page, uint32_t now);
+
+  // The next use on the tier, whatever it is; kNever if there is none.
+  Rank NextTouch(PageId page, Tier tier) const { return ahead_[page].touch[static_cast<size_t>(tier)]; }
+
+  // The next use that reads a copy in the tier as it is now. `any`: a use on the other tier counts too, since a copy
+  // in host memory saves a read from storage.
+  Rank NextRead(PageId page, Tier tier) const { return ahead_[page].read[static_cast<size_t>(tier)]; }
+  Rank NextReadAnywhere(PageId page) const { return ahead_[page].read_anywhere; }
+
+  // Would operation `i` read the version that there is now (nobody writes it in between)?
+  bool WantedBy(PageId page, uint32_t i) const;
+
+  // Is the page's next use on the tier within the window of operation `now`?
+  bool SoonOn(PageId page, Tier tier, uint32_t now) const;
+
+  // The rule of moving home (plan.h), for a page that operation `now` has just written, after Advance().
+  bool GoesHomeNow(PageId page, uint32_t now) const;
+
+  // The same for any write of the page, known before the walk: does the page ever rest in its home?
+  bool EverRests(PageId page) const;
+
+ private:
+  struct Ahead {
+    uint32_t position = 0;  // in visits_: the first use that is still to come
+    std::array<Rank, 2> touch{kNever, kNever}, read{kNever, kNever};
+    Rank read_anywhere = kNever;
+  };
+
+  bool Within(uint32_t from, uint32_t to, Tier tier) const;
+  bool GoesHome(PageId page, uint32_t written) const;  // written: index in visits_
+  void Look(PageId page);
+
+  const Program& program_;
+  std::array<uint32_t, 2> window_{};  // per tier, in phase blocks
+  std::vector<uint32_t> begin_;       // per page and one more: where its uses start in visits_
+  std::vector<Visit> visits_;
+  std::vector<Ahead> ahead_;
+};
+
+}  // namespace tidemill::swap_scheduler
