@@ -1,0 +1,55 @@
+#include "cpu_adam/slice_keys.h"
+
+namespace tidemill::cpu_adam {
+namespace {
+
+enum Stream : uint64_t { kMomentStream = 1, kMasterStream = 2 };
+
+// The finaliser of SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", 2014).
+uint64_t Mix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+StreamKey KeyOf(const RoundingKey& key, uint64_t index_high, Stream stream) {
+  const uint64_t mixed = Mix64(Mix64(Mix64(Mix64(key.seed) ^ static_cast<uint64_t>(key.step)) ^ index_high) ^
+                               static_cast<uint64_t>(stream));
+  return {static_cast<uint32_t>(mixed), static_cast<uint32_t>(mixed >> 32)};
+}
+
+}  // namespace
+
+void SetMoments(const MomentView& moments, Slice& slice) {
+  if (const auto* fp32 = std::get_if<Fp32Moments>(&moments)) {
+    slice.moment_form = MomentForm::kFp32;
+    slice.exp_avg = fp32->exp_avg;
+    slice.exp_avg_sq = fp32->exp_avg_sq;
+  } else if (const auto* bf16 = std::get_if<Bf16Moments>(&moments)) {
+    slice.moment_form = MomentForm::kBf16;
+    slice.exp_avg = bf16->exp_avg;
+    slice.exp_avg_sq = bf16->exp_avg_sq;
+  } else {
+    const auto& int8 = std::get<Int8Moments>(moments);
+    slice.moment_form = MomentForm::kInt8;
+    slice.exp_avg = int8.exp_avg;
+    slice.exp_avg_sq = int8.exp_avg_sq;
+    slice.exp_avg_scale = int8.exp_avg_scale;
+    slice.exp_avg_sq_scale = int8.exp_avg_sq_scale;
+  }
+}
+
+void SetKeys(const RoundingKey& key, uint64_t first, Slice& slice) {
+  slice.first_index = static_cast<uint32_t>(first);
+  slice.moment_key = KeyOf(key, first >> 32, kMomentStream);
+  slice.master_key = KeyOf(key, first >> 32, kMasterStream);
+}
+
+size_t RunLength(const Slice& slice, uint64_t first) {
+  const uint64_t left = (uint64_t{1} << 32) - (first & 0xffffffff);
+  if (slice.moment_form != MomentForm::kInt8) return left;
+  return (left + kBlock - 1) / kBlock * kBlock;
+}
+
+}  // namespace tidemill::cpu_adam
