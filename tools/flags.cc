@@ -1,8 +1,6 @@
 #include "tools/flags.h"
 
-#include <algorithm>
-
-#include "base/check.h"
+#include "train/config/flag_value.h"
 
 namespace tidemill::tools {
 namespace {
@@ -55,9 +53,9 @@ Result<size_t> Flags::TakeFlag(std::span<const std::string> words, size_t i,
   for (const train::FlagAlias& alias : aliases) {
     if (alias.alias == name) name = alias.name;
   }
-  const FlagSpec* spec = train::FindFlag(table_, name);
+  const FlagSpec* spec = train::FindFlag(table(), name);
   if (spec == nullptr)
-    return Fail(ErrorCode::kInvalidArgument, "unknown flag " + given + train::NearestFlagHint(table_, name, "--"));
+    return Fail(ErrorCode::kInvalidArgument, "unknown flag " + given + train::NearestFlagHint(table(), name, "--"));
   std::vector<std::string> texts;
   size_t next = i + 1;
   if (!assigned.empty()) {
@@ -73,36 +71,9 @@ Result<size_t> Flags::TakeFlag(std::span<const std::string> words, size_t i,
   if (texts.empty()) return Fail(ErrorCode::kInvalidArgument, given + " needs a value: give one after it");
   for (const std::string& text : texts) {
     TM_RETURN_IF_ERROR(train::CheckFlagText(*spec, text, given));
-    values_.push_back({name, text});
+    Add({name, text});
   }
   return next;
 }
-
-bool Flags::Has(std::string_view name) const {
-  return std::any_of(values_.begin(), values_.end(), [&](const auto& value) { return value.name == name; });
-}
-
-std::string Flags::Text(std::string_view name) const {
-  const FlagSpec* spec = train::FindFlag(table_, name);
-  TM_CHECK(spec != nullptr);
-  std::string text(spec->default_text);
-  for (const auto& value : values_) {
-    if (value.name == name) text = value.text;
-  }
-  return text;
-}
-
-std::vector<std::string> Flags::Texts(std::string_view name) const {
-  std::vector<std::string> texts;
-  for (const auto& value : values_) {
-    if (value.name == name) texts.push_back(value.text);
-  }
-  return texts;
-}
-
-bool Flags::Bool(std::string_view name) const { return train::ParseBool(Text(name), name).value_or(false); }
-double Flags::Number(std::string_view name) const { return train::ParseNumber(Text(name), name).value_or(0); }
-int64_t Flags::Integer(std::string_view name) const { return train::ParseInteger(Text(name), name).value_or(0); }
-uint64_t Flags::Bytes(std::string_view name) const { return train::ParseSize(Text(name), name).value_or(0); }
 
 }  // namespace tidemill::tools

@@ -15,42 +15,27 @@
 #include <vector>
 
 #include "base/result.h"
-#include "train/config/flag_spec.h"
-#include "train/config/flag_value.h"
+#include "train/config/flag_set.h"
 
 namespace tidemill::tools {
 
 using train::FlagKind;
 using train::FlagSpec;
 
-class Flags {
+class Flags : public train::FlagSet {
  public:
+  // `aliases` are other spellings of the table's names.
   static Result<Flags> Parse(std::span<const FlagSpec> table, std::span<const std::string> words,
                              std::span<const train::FlagAlias> aliases = {});
 
   bool help() const { return help_; }  // --help or -h was among the words; nothing else was checked
-
-  // In the order given, repeats included: what train::ParseRunConfig reads.
-  const std::vector<train::FlagValue>& values() const { return values_; }
   const std::vector<std::string>& positionals() const { return positionals_; }
 
-  bool Has(std::string_view name) const;
-  // The last value given, else the table's default.
-  std::string Text(std::string_view name) const;
-  std::vector<std::string> Texts(std::string_view name) const;  // list flags: all values
-  // Checked by Parse: they cannot fail.
-  bool Bool(std::string_view name) const;
-  double Number(std::string_view name) const;
-  int64_t Integer(std::string_view name) const;
-  uint64_t Bytes(std::string_view name) const;
-
  private:
-  explicit Flags(std::span<const FlagSpec> table) : table_(table) {}
+  explicit Flags(std::span<const FlagSpec> table) : FlagSet(table) {}
   // Takes the values of the flag at words[i], and returns the index after them.
   Result<size_t> TakeFlag(std::span<const std::string> words, size_t i, std::span<const train::FlagAlias> aliases);
 
-  std::span<const FlagSpec> table_;
-  std::vector<train::FlagValue> values_;
   std::vector<std::string> positionals_;
   bool help_ = false;
 };

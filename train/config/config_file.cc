@@ -1,0 +1,110 @@
+#include "train/config/config_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "train/config/flag_value.h"
+
+namespace tidemill::train {
+namespace {
+
+using nlohmann::json;
+
+tl::unexpected<Error> Refuse(std::string message) { return Fail(ErrorCode::kInvalidArgument, std::move(message)); }
+
+// Parses, and finds the first key that one object holds twice: the parser itself would keep the last.
+Result<json> ParseObject(const std::string& text, const std::string& path) {
+  std::vector<std::set<std::string>> keys;
+  std::string duplicate;
+  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key) {
+      const auto name = parsed.get<std::string>();
+      if (!keys.back().insert(keys.size() == 1 ? FoldName(name) : name).second && duplicate.empty()) duplicate = name;
+    }
+    return true;
+  };
+  json object;
+  try {
+    object = json::parse(text, watch);
+  } catch (const json::exception& problem) {
+    return Refuse("not valid JSON (" + path + "): " + problem.what());
+  }
+  if (!object.is_object()) return Refuse("not a JSON object (" + path + "): write {\"flag\": value, ...}");
+  if (!duplicate.empty()) return Refuse("duplicate key '" + duplicate + "' (" + path + "): keep one of them");
+  return object;
+}
+
+// The text that the flag's value would have on the command line, or why this type does not fit.
+Result<std::string> TextOf(const FlagSpec& spec, const json& value, const std::string& where) {
+  if (value.is_string()) return value.get<std::string>();
+  const bool number_fits =
+      spec.kind == FlagKind::kInteger || spec.kind == FlagKind::kNumber || spec.kind == FlagKind::kSize;
+  if (value.is_number() && number_fits) return value.dump();
+  if (value.is_boolean() && (spec.kind == FlagKind::kBool || spec.name == "resume-from-checkpoint"))
+    return value.dump();
+  if (value.is_object() && spec.kind == FlagKind::kJson) return value.dump();
+  const bool wants_bool = spec.kind == FlagKind::kBool, wants_object = spec.kind == FlagKind::kJson;
+  return Refuse(where + " is " + value.dump() + ": give " +
+                (wants_bool     ? "true or false"
+                 : wants_object ? "an object"
+                 : number_fits  ? "a number"
+                                : "a string"));
+}
+
+Status AddValue(const FlagSpec& spec, const json& value, const std::string& where, std::vector<FlagValue>* values) {
+  TM_ASSIGN_OR_RETURN(std::string text, TextOf(spec, value, where));
+  TM_RETURN_IF_ERROR(CheckFlagText(spec, text, where));
+  values->push_back({std::string(spec.name), std::move(text)});
+  return Ok();
+}
+
+// One value, or the elements of a list. `json_path` and `file` say where it is.
+Status AddValues(const FlagSpec& spec, const json& value, const std::string& json_path, const std::string& file,
+                 std::vector<FlagValue>* values) {
+  const auto where = [&](const std::string& index) { return json_path + index + " (" + file + ")"; };
+  if (!value.is_array() || !IsList(spec.kind)) return AddValue(spec, value, where(""), values);
+  for (size_t i = 0; i < value.size(); ++i)
+    TM_RETURN_IF_ERROR(AddValue(spec, value[i], where("[" + std::to_string(i) + "]"), values));
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::vector<FlagValue>> ParseConfigText(const std::string& text, const std::string& path,
+                                               std::span<const FlagSpec> table, std::span<const FlagAlias> aliases) {
+  TM_ASSIGN_OR_RETURN(const json object, ParseObject(text, path));
+  std::vector<FlagValue> values;
+  std::set<std::string, std::less<>> seen;
+  for (const auto& [key, value] : object.items()) {
+    const std::string where = "$." + key + " (" + path + ")";
+    std::string name = FoldName(key);
+    for (const FlagAlias& alias : aliases) {
+      if (alias.alias == name) name = alias.name;
+    }
+    const FlagSpec* spec = FindFlag(table, name);
+    if (spec == nullptr) return Refuse("unknown key " + where + NearestFlagHint(table, name, ""));
+    if (spec->name == "config") return Refuse(where + " names another configuration: only a flag can");
+    if (!seen.insert(name).second) return Refuse(where + " repeats '" + name + "' in another spelling: keep one");
+    if (!value.is_null()) TM_RETURN_IF_ERROR(AddValues(*spec, value, "$." + key, path, &values));
+  }
+  return values;
+}
+
+Result<std::vector<FlagValue>> ReadConfigFile(const std::string& path, std::span<const FlagSpec> table,
+                                              std::span<const FlagAlias> aliases) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file.good()) text << file.rdbuf();
+  if (!file.good() || text.str().empty())
+    return Refuse("cannot read the configuration (" + path +
+                  "): " + (file.is_open() ? "is it an empty file or a folder?" : std::strerror(errno)));
+  return ParseConfigText(text.str(), path, table, aliases);
+}
+
+}  // namespace tidemill::train

@@ -1,0 +1,37 @@
+// Where a job's bytes may live and how they move: what train, plan, eval and generate have in common.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "train/config/device_spec.h"
+#include "train/config/flag_set.h"
+#include "train/config/placement.h"
+
+namespace tidemill::train {
+
+enum class SwapLeftovers : uint8_t { kRefuse, kReclaim };
+enum class IoEngine : uint8_t { kAuto, kIoUring, kLibaio, kPosix };
+
+struct TierOptions {
+  std::string device_text = "auto";  // as it was given, for the log
+  DeviceSpec device;
+  std::optional<int64_t> threads;                      // compute threads of the CPU device, at least 1
+  std::optional<uint64_t> device_memory, host_memory;  // budgets in bytes; nothing: auto
+  std::vector<std::string> swap_dirs;                  // none: no nvme tier
+  std::optional<uint64_t> swap_size;                   // bytes, both slots of every page included
+  SwapLeftovers swap_leftovers = SwapLeftovers::kRefuse;
+  IoEngine io_engine = IoEngine::kAuto;
+  Placement place_params, place_optimizer, place_activations, place_gradients;
+  std::optional<int64_t> group_size;      // micro-batches, at least 1
+  std::optional<uint64_t> tile_size;      // bytes, at least one page
+  std::optional<int64_t> prefetch_depth;  // blocks, 0: on demand
+};
+
+// Reads and cross-checks what `flags` has of these; flags that its table lacks keep their defaults.
+Result<TierOptions> ParseTierOptions(const FlagSet& flags);
+
+}  // namespace tidemill::train
