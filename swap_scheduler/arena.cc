@@ -1,26 +1,31 @@
 #include "swap_scheduler/arena.h"
 
-#include <tuple>
-
 #include "base/check.h"
 
 namespace tidemill::swap_scheduler {
 
 Arena::Arena(uint64_t base, uint64_t bytes, uint64_t plain) : base_(base), bytes_(bytes), plain_(plain) {
-  if (bytes > 0) head_ = New({.offset = base, .bytes = bytes});
+  if (bytes == 0) return;
+  head_ = New({.offset = base, .bytes = bytes});
+  AddGap(head_);
 }
 
 Arena::Run Arena::FindGaps(uint64_t bytes) const {
   Run best;
+  const auto exact = by_size_.lower_bound({bytes, false, 0, 0});
+  if (exact != by_size_.end() && std::get<0>(*exact) == bytes && !std::get<1>(*exact)) {
+    best.first = best.last = gaps_.at(std::get<3>(*exact));
+    return best;
+  }
   std::tuple<bool, bool, uint32_t, uint64_t> best_key;
-  Node first = head_;
+  Node first = kNone, previous = kNone;
   uint64_t total = 0;
-  for (Node node = head_; node != kNone; node = nodes_[node].after) {
-    if (nodes_[node].page != kGap) {
-      first = nodes_[node].after;
+  for (const auto& [offset, node] : gaps_) {
+    if (previous == kNone || nodes_[previous].after != node) {  // not neighbours
+      first = node;
       total = 0;
-      continue;
     }
+    previous = node;
     total += nodes_[node].bytes;
     while (total - nodes_[first].bytes >= bytes) {
       total -= nodes_[first].bytes;
@@ -59,12 +64,15 @@ Arena::Node Arena::Carve(const Run& run, uint64_t bytes, PageId page, Clock& clo
     clock.Add(nodes_[node].clock);
     const uint64_t taken = std::min(left, nodes_[node].bytes);
     left -= taken;
+    RemoveGap(node);
     nodes_[node].offset += taken;
     nodes_[node].bytes -= taken;
     const Node after = nodes_[node].after;
     if (nodes_[node].bytes == 0) {
       Erase(node);
       node = after;
+    } else {
+      AddGap(node);
     }
   }
   nodes_[slot].before = before;
@@ -86,8 +94,11 @@ Arena::Node Arena::CarveAt(uint64_t offset, uint64_t bytes, PageId page, Clock& 
     rest.before = node;
     const Node split = New(rest);
     if (rest.after != kNone) nodes_[rest.after].before = split;
+    RemoveGap(node);
     nodes_[node].bytes = front;
     nodes_[node].after = split;
+    AddGap(node);
+    AddGap(split);
     node = split;
   }
   return Carve({.first = node, .last = node, .victims = {}}, bytes, page, clock);
@@ -96,6 +107,7 @@ Arena::Node Arena::CarveAt(uint64_t offset, uint64_t bytes, PageId page, Clock& 
 void Arena::Release(Node slot, const Clock& clock) {
   nodes_[slot].page = kGap;
   nodes_[slot].clock = clock;
+  AddGap(slot);
   MergeIfCheap(slot);
   if (nodes_[slot].before != kNone) MergeIfCheap(nodes_[slot].before);
 }
@@ -142,11 +154,26 @@ void Arena::Erase(Node node) {
   unused_.push_back(node);
 }
 
+void Arena::AddGap(Node node) {
+  const Slot& gap = nodes_[node];
+  gaps_[gap.offset] = node;
+  by_size_.insert({gap.bytes, gap.offset < plain_, gap.clock.Age(), gap.offset});
+}
+
+void Arena::RemoveGap(Node node) {
+  const Slot& gap = nodes_[node];
+  gaps_.erase(gap.offset);
+  by_size_.erase({gap.bytes, gap.offset < plain_, gap.clock.Age(), gap.offset});
+}
+
 void Arena::MergeWithNext(Node node) {
   const Node after = nodes_[node].after;
+  RemoveGap(node);
+  RemoveGap(after);
   nodes_[node].bytes += nodes_[after].bytes;
   nodes_[node].clock.Add(nodes_[after].clock);
   Erase(after);
+  AddGap(node);
 }
 
 }  // namespace tidemill::swap_scheduler

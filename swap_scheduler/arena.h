@@ -2,13 +2,16 @@
 // again, so an arena hands out space before that space is free in time.
 //
 //   Units    offsets and sizes in bytes, offsets from the start of the tier; all are whole pages of 4096.
-//   Cost     Find looks at every slot and gap once; all else is constant or near it.
+//   Cost     Find looks at every gap once, and only if none will do at every slot; all else is logarithmic.
 //   Limits   one slot for each page; slots never move.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <map>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "swap_scheduler/clock.h"
@@ -33,9 +36,9 @@ class Arena {
   // [base, base + bytes) is free. Space from `plain` on is taken first: below it lie berths that will be wanted.
   Arena(uint64_t base, uint64_t bytes, uint64_t plain);
 
-  // Where to put `bytes`. Gaps that hold them if there are any: above the berths, of the exact size, and free for
-  // longest. Else the run of neighbours whose nearest next use, by `rank(page)`, is farthest; then the shortest such.
-  // first == kNone: nowhere.
+  // Where to put `bytes`. Gaps that hold them if there are any: best one above the berths, of the exact size, and free
+  // for longest. Else the run of neighbours whose nearest next use, by `rank(page)`, is farthest; then the shortest
+  // such. first == kNone: nowhere.
   template <typename RankOf>
   Run Find(uint64_t bytes, const RankOf& rank) const;
 
@@ -70,6 +73,8 @@ class Arena {
   Run FindGaps(uint64_t bytes) const;
   Node New(const Slot& slot);
   void Erase(Node node);
+  void AddGap(Node node);
+  void RemoveGap(Node node);
   void MergeWithNext(Node node);
   void MergeIfCheap(Node node);
 
@@ -77,6 +82,8 @@ class Arena {
   Node head_ = kNone;
   std::vector<Slot> nodes_;
   std::vector<Node> unused_;
+  std::map<uint64_t, Node> gaps_;                                     // by offset
+  std::set<std::tuple<uint64_t, bool, uint32_t, uint64_t>> by_size_;  // gaps: bytes, below plain, age, offset
 };
 
 template <typename RankOf>

@@ -1,27 +1,22 @@
 // Faults planted in good plans: what the checkers of the other tests can see.
 #include <gtest/gtest.h>
 
+#include "swap_scheduler/training_program.h"
 #include "tests/fakes/plan_engine.h"
 #include "tests/fakes/plan_proof.h"
-#include "tests/fakes/training_shape.h"
+#include "tests/fakes/small_model.h"
 
 namespace tidemill::swap_scheduler {
 namespace {
 
-constexpr Budgets kBudgets{40 * 4096, 40 * 4096};
+constexpr Budgets kBudgets{100 * 4096, 100 * 4096};
 
 Program SmallTraining() {
-  return fakes::TrainingWriter({.layers = 3,
-                                .micro_batches = 2,
-                                .layer_parameters = 1 << 12,
-                                .vocabulary_parameters = 1 << 13,
-                                .tile = 1 << 11,
-                                .activation_bytes = 4096,
-                                .params = Tier::kNvme,
-                                .optimizer = Tier::kNvme,
-                                .gradients = Tier::kHost,
-                                .activations = Tier::kHost})
-      .Write();
+  Placement placement;
+  placement.params = placement.optimizer = Everything(Tier::kNvme);
+  placement.gradients = placement.activations = Everything(Tier::kHost);
+  const StepShape shape{.micro_batches = 2, .group_size = 2, .boundary_bytes = 4096, .head_state_bytes = 4096};
+  return TrainingProgram(LayOut(fakes::SmallModel({.layers = 2})), shape, placement).program;
 }
 
 class PlannerFaults : public testing::Test {
