@@ -59,6 +59,7 @@ class Engine {
 
   // Numbers files 0, 1, 2…; at most Transport::kFilesMax. By the thread that uses the engine, or before it starts.
   uint32_t AddFile(const BlockFile& file);
+  uint32_t file_count() const { return static_cast<uint32_t>(files_.size()); }
   const BlockFile& file(uint32_t index) const { return files_[index]; }
 
   // Takes every request, or none and says why. Never blocks on the storage.

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
+#include <utility>
 
 #include "base/aligned_buffer.h"
 #include "base/byte_size.h"
@@ -15,20 +17,26 @@
 namespace tidemill::io {
 namespace {
 
-tl::unexpected<Error> TooSmall(const std::string& path, uint64_t need_bytes, int error_number) {
+std::optional<uint64_t> FreeBytesBeside(const std::string& path) {
   struct statvfs info {};
-  std::string free_text = "unknown";
-  if (::statvfs(ParentDirectory(path).c_str(), &info) == 0)
-    free_text = FormatBytes(static_cast<uint64_t>(info.f_bavail) * info.f_frsize);
+  if (::statvfs(ParentDirectory(path).c_str(), &info) != 0) return std::nullopt;
+  return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
+}
+
+tl::unexpected<Error> TooSmall(const std::string& path, uint64_t need_bytes, int error_number) {
+  const auto free_bytes = FreeBytesBeside(path);
   return Fail(ErrorCode::kDoesNotFit,
               "the swap file does not fit: " + DescribeErrno(error_number) + " (" + path + ": needs " +
-                  FormatBytes(need_bytes) + ", free " + free_text + "): " +
+                  FormatBytes(need_bytes) + ", free " + (free_bytes ? FormatBytes(*free_bytes) : "unknown") + "): " +
                   (error_number == EFBIG ? "raise the file size limit (ulimit -f)"
                                          : "free space there, or give another or a further --swap-dir"));
 }
 
 // Reserves every block now, so that a write can never find the disk full.
 Status Reserve(const DirectFd& opened, const std::string& path, uint64_t bytes) {
+  // Asked first, since a reservation that fails may take all the space there is from others before it gives up.
+  if (const auto free_bytes = FreeBytesBeside(path); free_bytes && *free_bytes < bytes)
+    return TooSmall(path, bytes, ENOSPC);
   int result = 0;
   do {
     result = ::fallocate(opened.fd.get(), 0, 0, static_cast<off_t>(bytes));

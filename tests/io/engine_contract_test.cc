@@ -72,13 +72,14 @@ TEST_P(EngineContract, MovesAnySizeAtAnyOffsetAndAddress) {
 
 TEST_P(EngineContract, CompletesEveryTagOnceAtAnyDepth) {
   for (const size_t depth : {1U, 2U, 3U, 64U}) {
+    const size_t total = depth == 64 ? 1024 : 96;  // outstanding at once
     ASSERT_NO_FATAL_FAILURE(Open({.depth = depth, .block_bytes = kPage, .requests_max = 1024}));
     if (IsSkipped()) return;
-    AlignedBuffer written = Buffer(1024 * kPage, 11), read = Buffer(1024 * kPage);
+    AlignedBuffer written = Buffer(total * kPage, 11), read = Buffer(total * kPage);
     for (const bool writing : {true, false}) {
       std::vector<IoRequest> requests;
-      for (size_t i = 0; i < 1024; ++i) {
-        const size_t page = i * 331 % 1024;  // a permutation
+      for (size_t i = 0; i < total; ++i) {
+        const size_t page = i * 331 % total;  // a permutation
         requests.push_back({writing ? IoRequest::Op::kWrite : IoRequest::Op::kRead, 0, page * kPage,
                             (writing ? written : read).span().subspan(page * kPage, kPage), 1000 + i,
                             static_cast<Priority>(i % kPriorities)});
@@ -86,15 +87,15 @@ TEST_P(EngineContract, CompletesEveryTagOnceAtAnyDepth) {
       ASSERT_TRUE(engine_->Submit(requests));
       std::set<uint64_t> tags;
       std::vector<IoCompletion> done(100);
-      while (tags.size() < 1024) {
-        const size_t count = engine_->Reap(done, std::min<size_t>(7, 1024 - tags.size())).value();
+      while (tags.size() < total) {
+        const size_t count = engine_->Reap(done, std::min<size_t>(7, total - tags.size())).value();
         for (size_t i = 0; i < count; ++i) {
           ASSERT_TRUE(done[i].status) << done[i].status.error().message;
           ASSERT_TRUE(tags.insert(done[i].tag).second) << done[i].tag;
         }
       }
       EXPECT_EQ(*tags.begin(), 1000U);
-      EXPECT_EQ(*tags.rbegin(), 2023U);
+      EXPECT_EQ(*tags.rbegin(), 999U + total);
       EXPECT_EQ(engine_->outstanding(), 0U);
     }
     EXPECT_TRUE(Same(written.span(), read.span())) << depth;
