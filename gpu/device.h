@@ -3,7 +3,7 @@
 //   Ownership   the device owns its arena; streams and events are the caller's and must go before the device.
 //   Threads     creating streams and events: any thread. A stream is fed by one thread at a time.
 //   Errors      feeding a stream never fails; what went wrong asynchronously is reported by Synchronize().
-//   Limits      feeding a stream allocates nothing and blocks only while its queue is full (kQueueDepth).
+//   Limits      feeding a stream allocates nothing and blocks only while its queue is full.
 #pragma once
 
 #include <cstddef>

@@ -65,17 +65,33 @@ TM_INLINE void StoreLanes(float* to, F16 lanes, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
 }
 
-// bf16: the high half of a float (base/dtype.h).
-TM_INLINE F16 Widen(U16 halves) { return FromBits(__builtin_convertvector(halves, I16) << 16); }
-TM_INLINE F16 LoadLanes(const uint16_t* from) {
+// Sixteen-bit storage, zero-extended; stored without the upper half.
+TM_INLINE I16 LoadHalves(const uint16_t* from) {
   U16 halves;
   std::memcpy(&halves, from, sizeof halves);
-  return Widen(halves);
+  return __builtin_convertvector(halves, I16);
 }
-TM_INLINE F16 LoadLanes(const uint16_t* from, int64_t count) {
-  U16 halves{};
-  for (int64_t i = 0; i < count; ++i) halves[i] = from[i];
-  return Widen(halves);
+TM_INLINE I16 LoadHalves(const uint16_t* from, int64_t count) {
+  I16 lanes{};
+  for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return lanes;
+}
+TM_INLINE void StoreHalves(uint16_t* to, I16 lanes) {
+  const U16 halves = __builtin_convertvector(lanes, U16);
+  std::memcpy(to, &halves, sizeof halves);
+}
+TM_INLINE void StoreHalves(uint16_t* to, I16 lanes, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<uint16_t>(lanes[i]);
+}
+
+// bf16 is the high half of a float (base/dtype.h): widened, and rounded to nearest even with NaN kept.
+TM_INLINE F16 LoadLanes(const uint16_t* from) { return FromBits(LoadHalves(from) << 16); }
+TM_INLINE F16 LoadLanes(const uint16_t* from, int64_t count) { return FromBits(LoadHalves(from, count) << 16); }
+template <typename I>
+TM_INLINE I RoundToBf16Even(I bits) {
+  const I not_a_number = (0x7f800000 - (bits & 0x7fffffff)) >> 31;  // all ones above infinity
+  const I rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  return ((rounded & ~not_a_number) | (((bits >> 16) | 0x40) & not_a_number)) & 0xffff;
 }
 
 // Reductions by one tree, whatever the registers: halves are folded onto each other until one lane is left.

@@ -34,6 +34,18 @@ struct HostGroup {
     }
   }
 
+  // The same for sixteen-bit patterns: bf16 halves and the split master.
+  TM_INLINE static I LoadHalf(const uint16_t* row, int64_t i, int64_t count) {
+    return i + kLanes <= count ? LoadHalves(row + i) : LoadHalves(row + i, count - i);
+  }
+  TM_INLINE static void StoreHalf(uint16_t* row, int64_t i, int64_t count, I value) {
+    if (i + kLanes <= count) {
+      StoreHalves(row + i, value);
+    } else {
+      StoreHalves(row + i, value, count - i);
+    }
+  }
+
   TM_INLINE static float Sum(F value) { return SumLanes(value); }
   TM_INLINE static double Sum(D value) { return SumLanes(value); }
   TM_INLINE static float Max(F value) { return MaxLanes(value); }
