@@ -161,12 +161,13 @@ Result<GgufImportReport> ImportGguf(const std::string& path, const std::string& 
   report.bytes = writer.total_bytes();
   report.files = writer.file_names().size();
   TM_RETURN_IF_ERROR(RequireFreeSpace(output_directory, report.bytes));
-  TM_RETURN_IF_ERROR(
-      WriteSmallFiles(output_directory, model, save_dtype, tokenizer.has_value() ? &*tokenizer : nullptr));
   for (const ImportTensor& tensor : tensors) {
     TM_RETURN_IF_ERROR(tensor.permuted_heads > 0 ? CopyPermuted(reader, tensor, writer)
                                                  : CopyInOrder(reader, tensor, writer));
   }
+  // Only now: a folder that held a model keeps it whole when the weights cannot be written.
+  TM_RETURN_IF_ERROR(
+      WriteSmallFiles(output_directory, model, save_dtype, tokenizer.has_value() ? &*tokenizer : nullptr));
   TM_RETURN_IF_ERROR(writer.Commit());
   return report;
 }

@@ -8,7 +8,7 @@
 //   Errors      kInvalidArgument names what the file lacks, has too much or breaks; kDoesNotFit when the weights will
 //   not
 //               fit the disk; kNoSpace, kIo as AtomicFile.
-//   Durability  as ModelFolderWriter; the small files are written first, the weights appear last.
+//   Durability  as ModelFolderWriter; the small files are written once all weights are, and the weights appear last.
 #pragma once
 
 #include <cstdint>
