@@ -6,5 +6,6 @@
 namespace tidemill::tools {
 
 extern const Command kInfo;
+extern const Command kTokenize;
 
 }  // namespace tidemill::tools

@@ -17,6 +17,7 @@ namespace {
 
 constexpr const Command* kCommands[] = {
     &kInfo,
+    &kTokenize,
 };
 
 // What the interface names; those without a row above are not built yet.
