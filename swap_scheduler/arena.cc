@@ -5,9 +5,13 @@
 namespace tidemill::swap_scheduler {
 
 Arena::Arena(uint64_t base, uint64_t bytes, uint64_t plain) : base_(base), bytes_(bytes), plain_(plain) {
-  if (bytes == 0) return;
-  head_ = New({.offset = base, .bytes = bytes});
-  AddGap(head_);
+  const uint64_t end = base + bytes;
+  for (const auto& [from, to] : {std::pair(base, std::min(plain, end)), std::pair(std::min(plain, end), end)}) {
+    if (from == to) continue;
+    const Node node = New({.offset = from, .bytes = to - from, .before = head_});
+    (head_ == kNone ? head_ : nodes_[head_].after) = node;
+    AddGap(node);
+  }
 }
 
 Arena::Run Arena::FindGaps(uint64_t bytes) const {
@@ -116,6 +120,7 @@ void Arena::Release(Node slot, const Clock& clock) {
 void Arena::MergeIfCheap(Node node) {
   const Node after = nodes_[node].after;
   if (after == kNone || nodes_[node].page != kGap || nodes_[after].page != kGap) return;
+  if (nodes_[after].offset == plain_) return;  // or all would count as below it
   const auto [small, large] = std::minmax(nodes_[node].bytes, nodes_[after].bytes);
   if (nodes_[node].clock == nodes_[after].clock || small < large / 16) MergeWithNext(node);
 }

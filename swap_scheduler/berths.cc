@@ -19,25 +19,28 @@ uint64_t TakeLowest(std::vector<Taken>& taken, uint64_t base, uint64_t bytes, Pa
   return offset;
 }
 
-void ParkTransients(const Program& program, const Future& future, Tier tier, uint64_t budget_bytes, Berths& berths) {
-  const auto t = static_cast<size_t>(tier);
+// Gives berths to the transient pages of the tier that do rest in it, or to those that do not. Returns where they end.
+uint64_t ParkTransients(const Program& program, const Future& future, Tier tier, bool rest, uint64_t base,
+                        uint64_t budget_bytes, Berths& berths) {
+  uint64_t end = base;
   std::vector<Taken> taken;
   for (uint32_t i = 0; i < program.operations.size(); ++i) {
     const std::vector<Use>& uses = program.operations[i].uses;
     for (const Use& use : uses) {
       const Page& page = program.pages[use.page];
       if (page.persistent || page.home != tier || future.Visits(use.page).front().operation != i) continue;
-      if (!future.EverRests(use.page)) continue;
-      const uint64_t offset = TakeLowest(taken, berths.homes[t], page.bytes, use.page);
+      if (future.EverRests(use.page) != rest) continue;
+      const uint64_t offset = TakeLowest(taken, base, page.bytes, use.page);
       if (offset + page.bytes > budget_bytes) continue;
       berths.offset[use.page] = offset;
-      berths.parked_end[t] = std::max(berths.parked_end[t], offset + page.bytes);
+      end = std::max(end, offset + page.bytes);
     }
     for (const Use& use : uses) {
       if (future.Visits(use.page).back().operation != i) continue;
-      std::erase_if(taken, [&](const Taken& t1) { return t1.page == use.page; });
+      std::erase_if(taken, [&](const Taken& t) { return t.page == use.page; });
     }
   }
+  return end;
 }
 
 }  // namespace
@@ -51,9 +54,13 @@ Berths LayOutBerths(const Program& program, const Future& future, const Budgets&
     berths.offset[page] = end;
     end += p.bytes;
   }
-  berths.parked_end = berths.homes;
-  ParkTransients(program, future, Tier::kDevice, budgets.device_bytes, berths);
-  ParkTransients(program, future, Tier::kHost, budgets.host_bytes, berths);
+  for (const Tier tier : {Tier::kDevice, Tier::kHost}) {
+    const auto t = static_cast<size_t>(tier);
+    const uint64_t budget_bytes = tier == Tier::kDevice ? budgets.device_bytes : budgets.host_bytes;
+    uint64_t& end = berths.parked_end[t];
+    end = ParkTransients(program, future, tier, true, berths.homes[t], budget_bytes, berths);
+    ParkTransients(program, future, tier, false, end, budget_bytes, berths);
+  }
   return berths;
 }
 

@@ -20,8 +20,9 @@ struct Berths {
 };
 
 // Persistent homes in page order from 0; behind them each transient page that ever rests in its home, in the order in
-// which they are first used, at the lowest offset that is free for all of its life. Until it comes and after it has
-// died, others may use the bytes. A page for which `budget_bytes` have no room gets no berth.
+// which they are first used, at the lowest offset that is free for all of its life; behind those, for want of room
+// only, the transient pages that pass from hand to hand and never rest. Until a page comes and after it has died,
+// others may use the bytes. A page for which `budgets` have no room gets no berth.
 Berths LayOutBerths(const Program& program, const Future& future, const Budgets& budgets);
 
 }  // namespace tidemill::swap_scheduler

@@ -71,7 +71,9 @@ uint64_t Residency::BytesAtRest(Tier tier) const {
 }
 
 bool Residency::TryPlace(PageId page, Tier tier, Need need) {
-  if (Dock(page, tier, need)) return true;
+  const bool berth = PageOf(page).home == tier && berths_.offset[page] != kNoBerth;
+  if (berth && Dock(page, tier, need)) return true;
+  if (berth && !need.must) return false;  // elsewhere it would be in the way of others for long
   Arena& arena = arenas_[static_cast<size_t>(tier)];
   const auto rank = [&](PageId victim) { return RankOf(victim, tier, need); };
   const uint64_t bytes = PageOf(page).bytes;
@@ -99,7 +101,6 @@ bool Residency::TryPlace(PageId page, Tier tier, Need need) {
 bool Residency::Dock(PageId page, Tier tier, Need need) {
   const uint64_t offset = berths_.offset[page], bytes = PageOf(page).bytes;
   Arena& arena = arenas_[static_cast<size_t>(tier)];
-  if (PageOf(page).home != tier || offset == kNoBerth) return false;
   const std::vector<PageId> occupants = arena.Occupants(offset, bytes);
   for (const PageId occupant : occupants) {
     if (RankOf(occupant, tier, need) == kStays) return false;

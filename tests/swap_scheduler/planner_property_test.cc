@@ -60,5 +60,22 @@ TEST(PlannerProperties, HomesAndTheLargestOperationAreEnoughWhenNothingElseRests
   }
 }
 
+// The same with pages that rest in host memory, each counted for all of the step.
+TEST(PlannerProperties, PagesAtRestInHostMemoryNeedNoMoreThanTheirOwnRoom) {
+  for (uint64_t seed = 0; seed < Seeds(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const Program program = fakes::RandomProgram(random, {Tier::kHost, Tier::kNvme});
+    uint64_t at_rest = 0;
+    for (const Page& page : program.pages) at_rest += !page.persistent && page.home == Tier::kHost ? page.bytes : 0;
+    const uint64_t host = std::max(fakes::LargestOperation(program, Tier::kHost), fakes::LargestPage(program));
+    const Budgets budgets{fakes::HomeBytes(program, Tier::kDevice) + fakes::LargestOperation(program, Tier::kDevice),
+                          fakes::HomeBytes(program, Tier::kHost) + at_rest + host};
+    const auto plan = MakePlan(program, budgets, {2, 2});
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_EQ(fakes::PlanProof(program, budgets, *plan).Run(), "");
+  }
+}
+
 }  // namespace
 }  // namespace tidemill::swap_scheduler
