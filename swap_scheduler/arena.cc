@@ -14,14 +14,15 @@ Arena::Arena(uint64_t base, uint64_t bytes, uint64_t plain) : base_(base), bytes
   }
 }
 
-Arena::Run Arena::FindGaps(uint64_t bytes) const {
+Arena::Run Arena::FindGaps(uint64_t bytes, uint32_t settled) const {
   Run best;
   const auto exact = by_size_.lower_bound({bytes, false, 0, 0});
-  if (exact != by_size_.end() && std::get<0>(*exact) == bytes && !std::get<1>(*exact)) {
+  if (exact != by_size_.end() && std::get<0>(*exact) == bytes && !std::get<1>(*exact) &&
+      std::get<2>(*exact) <= settled) {
     best.first = best.last = gaps_.at(std::get<3>(*exact));
     return best;
   }
-  std::tuple<bool, bool, uint32_t, uint64_t> best_key;
+  std::tuple<uint32_t, bool, bool, uint64_t> best_key;
   Node first = kNone, previous = kNone;
   uint64_t total = 0;
   for (const auto& [offset, node] : gaps_) {
@@ -38,7 +39,7 @@ Arena::Run Arena::FindGaps(uint64_t bytes) const {
     if (total < bytes) continue;
     uint32_t age = nodes_[node].clock.Age();
     for (Node n = first; n != node; n = nodes_[n].after) age = std::max(age, nodes_[n].clock.Age());
-    const std::tuple key(nodes_[first].offset < plain_, total != bytes, age, total);
+    const std::tuple key(age <= settled ? 0 : age, nodes_[first].offset < plain_, total != bytes, total);
     if (best.first == kNone || key < best_key) {
       best.first = first;
       best.last = node;

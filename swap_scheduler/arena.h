@@ -36,11 +36,12 @@ class Arena {
   // [base, base + bytes) is free. Space from `plain` on is taken first: below it lie berths that will be wanted.
   Arena(uint64_t base, uint64_t bytes, uint64_t plain);
 
-  // Where to put `bytes`. Gaps that hold them if there are any: best one above the berths, of the exact size, and free
-  // for longest. Else the run of neighbours whose nearest next use, by `rank(page)`, is farthest; then the shortest
-  // such. first == kNone: nowhere.
+  // Where to put `bytes`. Gaps that hold them if there are any: best such that wait for none but the first `settled`
+  // events, else those that have waited longest; then above the berths, of the exact size, of the fewest bytes. Without
+  // gaps the run of neighbours whose nearest next use, by `rank(page)`, is farthest; then the shortest such.
+  // first == kNone: nowhere.
   template <typename RankOf>
-  Run Find(uint64_t bytes, const RankOf& rank) const;
+  Run Find(uint64_t bytes, uint32_t settled, const RankOf& rank) const;
 
   // The slots that lie in [offset, offset + bytes), and whether those bytes are inside the arena.
   std::vector<PageId> Occupants(uint64_t offset, uint64_t bytes) const;
@@ -70,7 +71,7 @@ class Arena {
     Clock clock{};  // gaps only
   };
 
-  Run FindGaps(uint64_t bytes) const;
+  Run FindGaps(uint64_t bytes, uint32_t settled) const;
   Node New(const Slot& slot);
   void Erase(Node node);
   void AddGap(Node node);
@@ -87,8 +88,8 @@ class Arena {
 };
 
 template <typename RankOf>
-Arena::Run Arena::Find(uint64_t bytes, const RankOf& rank) const {
-  if (Run gaps = FindGaps(bytes); gaps.first != kNone) return gaps;
+Arena::Run Arena::Find(uint64_t bytes, uint32_t settled, const RankOf& rank) const {
+  if (Run gaps = FindGaps(bytes, settled); gaps.first != kNone) return gaps;
   Run best;
   Rank best_rank = kStays;
   uint64_t best_bytes = 0, total = 0;

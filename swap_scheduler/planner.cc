@@ -1,6 +1,7 @@
 // The walk: operation by operation, reserve places, fetch, issue, send home; then look ahead.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/byte_size.h"
 #include "base/check.h"
@@ -85,7 +86,12 @@ Walk::Walk(const Program& program, const Budgets& budgets, const LookAhead& look
 
 Status Walk::Run() {
   const auto count = static_cast<uint32_t>(program_.operations.size());
+  uint32_t block_before = 0, block = 0;  // the first event of the block before the present one, and of that one
   for (uint32_t i = 0; i < count; ++i) {
+    if (i > 0 && program_.operations[i].phase_block != program_.operations[i - 1].phase_block) {
+      block_before = std::exchange(block, static_cast<uint32_t>(residency_.events().size()));
+      residency_.SetSettled(block_before);
+    }
     for (const Tier tier : kMemories) LookAheadOf(tier, i);
     TM_RETURN_IF_ERROR(Issue(i));
     TM_RETURN_IF_ERROR(AfterOperation(i));

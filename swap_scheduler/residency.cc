@@ -80,7 +80,7 @@ bool Residency::TryPlace(PageId page, Tier tier, Need need) {
   std::vector<PageId> refused;
   for (;;) {
     refused.swap(refused_);
-    const Arena::Run run = arena.Find(bytes, rank);
+    const Arena::Run run = arena.Find(bytes, settled_, rank);
     refused.swap(refused_);
     if (run.first == Arena::kNone) return false;
     if (run.victims.empty()) {

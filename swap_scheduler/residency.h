@@ -48,6 +48,8 @@ class Residency {
   uint32_t reserved_until(Tier tier) const { return reserved_until_[static_cast<size_t>(tier)]; }
   void Reserve(Tier tier, uint32_t until) { reserved_until_[static_cast<size_t>(tier)] = until; }
   void SetNow(uint32_t operation) { now_ = operation; }
+  // Space that waits for none but the first so many events counts as free: they are likely to have ended by then.
+  void SetSettled(uint32_t events) { settled_ = events; }
 
   // A place for the page in the tier, empty if it had none.
   bool Place(PageId page, Tier tier, Need need);
@@ -110,7 +112,7 @@ class Residency {
   std::array<uint32_t, 2> reserved_until_{};
   std::vector<PageId> refused_;  // victims that could not leave, during one Place
   Refusal refusal_;
-  uint32_t now_ = 0;
+  uint32_t now_ = 0, settled_ = 0;
   std::vector<Event> events_;
   LaneBytes moved_;
   std::array<KindBytes, kLanes> moved_items_{};
