@@ -109,21 +109,21 @@ Arena::Node Arena::CarveAt(uint64_t offset, uint64_t bytes, PageId page, Clock& 
   return Carve({.first = node, .last = node, .victims = {}}, bytes, page, clock);
 }
 
-void Arena::Release(Node slot, const Clock& clock) {
+void Arena::Release(Node slot, const Clock& clock, uint32_t settled) {
   nodes_[slot].page = kGap;
   nodes_[slot].clock = clock;
   AddGap(slot);
-  MergeIfCheap(slot);
-  if (nodes_[slot].before != kNone) MergeIfCheap(nodes_[slot].before);
+  MergeIfFree(slot, settled);
+  if (nodes_[slot].before != kNone) MergeIfFree(nodes_[slot].before, settled);
 }
 
-// Merging makes the early part of the space wait for the late part: worth it only for equals and for slivers.
-void Arena::MergeIfCheap(Node node) {
+// Merging makes all of the space wait for the latest part: only for equals, and where the wait is over anyway.
+void Arena::MergeIfFree(Node node, uint32_t settled) {
   const Node after = nodes_[node].after;
   if (after == kNone || nodes_[node].page != kGap || nodes_[after].page != kGap) return;
   if (nodes_[after].offset == plain_) return;  // or all would count as below it
-  const auto [small, large] = std::minmax(nodes_[node].bytes, nodes_[after].bytes);
-  if (nodes_[node].clock == nodes_[after].clock || small < large / 16) MergeWithNext(node);
+  const bool free = std::max(nodes_[node].clock.Age(), nodes_[after].clock.Age()) <= settled;
+  if (free || nodes_[node].clock == nodes_[after].clock) MergeWithNext(node);
 }
 
 void Arena::MergeGaps() {

@@ -54,7 +54,7 @@ class Arena {
   uint64_t offset(Node node) const { return nodes_[node].offset; }
 
   // The slot becomes a gap whose bytes may be written when `clock` has ended.
-  void Release(Node slot, const Clock& clock);
+  void Release(Node slot, const Clock& clock, uint32_t settled);
 
   // Joins all neighbouring gaps: the next slots are packed without holes, and wait for all that was here.
   void MergeGaps();
@@ -77,7 +77,7 @@ class Arena {
   void AddGap(Node node);
   void RemoveGap(Node node);
   void MergeWithNext(Node node);
-  void MergeIfCheap(Node node);
+  void MergeIfFree(Node node, uint32_t settled);
 
   uint64_t base_, bytes_, plain_;
   Node head_ = kNone;

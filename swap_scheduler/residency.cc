@@ -145,7 +145,7 @@ void Residency::Drop(PageId page, Tier tier) {
   TM_CHECK(copy.exists);
   copy.space.Add(copy.ready);
   copy.space.Add(copy.users);
-  arenas_[static_cast<size_t>(tier)].Release(copy.node, copy.space);
+  arenas_[static_cast<size_t>(tier)].Release(copy.node, copy.space, settled_);
   CountLive(page, tier, false);
   copy = {};
 }
