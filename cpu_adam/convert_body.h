@@ -12,11 +12,13 @@ template <typename S>
 void EncodeBlocks(const float* exp_avg, const float* exp_avg_sq, const Slice& to) {
   for (size_t begin = 0; begin < to.count; begin += kBlock) {
     const size_t count = to.count - begin < kBlock ? to.count - begin : kBlock;
-    float m[kBlock] = {}, v[kBlock] = {};
-    __builtin_memcpy(m, exp_avg + begin, count * sizeof(float));
-    __builtin_memcpy(v, exp_avg_sq + begin, count * sizeof(float));
     const PaddedSlice<kBlock> padded(SubSlice(to, begin, count));
-    Int8Block<S>(padded.slice()).Store(m, v, padded.slice().first_index, to.moment_key);
+    PendingBlock<S> pending(padded.slice().first_index, to.moment_key);
+    Largest<S> largest;
+    for (size_t i = 0; i < kBlock; ++i) {
+      pending.Put(i, i < count ? exp_avg[begin + i] : 0, i < count ? exp_avg_sq[begin + i] : 0, largest);
+    }
+    pending.Encode(largest, padded.slice());
     padded.CopyBack();
   }
 }
@@ -39,7 +41,7 @@ void Decode(const Slice& from, float* exp_avg, float* exp_avg_sq) {
     if (from.moment_form == MomentForm::kBf16) Bf16MomentStream<S>(from).Load(i, exp_avg[i], exp_avg_sq[i]);
     if (from.moment_form == MomentForm::kInt8) {
       const size_t in_block = i % kBlock;
-      Int8Block<S>(SubSlice(from, i - in_block, kBlock)).Load(in_block, exp_avg[i], exp_avg_sq[i]);
+      StoredBlock<S>(SubSlice(from, i - in_block, kBlock)).Load(in_block, exp_avg[i], exp_avg_sq[i]);
     }
   }
 }

@@ -44,11 +44,18 @@ using StepFn = uint32_t (*)(const AdamCoefficients&, const Slice&);
 // sums[c] = sum of squares of chunk c of `grad` (grad_norm.h gives the order).
 using SumFn = void (*)(GradForm form, const void* grad, size_t count, double* sums);
 
+// x = x * scale + grad * grad_scale for master and both moments, all fp32: the memory's speed (mix_body.h). Whole
+// vectors only.
+using MixFn = void (*)(const Slice& slice, bool prefetch, float scale, float grad_scale);
+
 uint32_t StepScalar(const AdamCoefficients& k, const Slice& slice);
 uint32_t StepAvx2(const AdamCoefficients& k, const Slice& slice);
 uint32_t StepAvx512(const AdamCoefficients& k, const Slice& slice);
 void SumChunksScalar(GradForm form, const void* grad, size_t count, double* sums);
+void MixScalar(const Slice& slice, bool prefetch, float scale, float grad_scale);
 void SumChunksAvx2(GradForm form, const void* grad, size_t count, double* sums);
+void MixAvx2(const Slice& slice, bool prefetch, float scale, float grad_scale);
 void SumChunksAvx512(GradForm form, const void* grad, size_t count, double* sums);
+void MixAvx512(const Slice& slice, bool prefetch, float scale, float grad_scale);
 
 }  // namespace tidemill::cpu_adam

@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #include "cpu_adam/kernel_body.h"
+#include "cpu_adam/mix_body.h"
 #include "cpu_adam/sum_body.h"
 
 namespace tidemill::cpu_adam {
@@ -19,6 +20,8 @@ struct Avx2Simd {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
   static V Set(float x) { return _mm256_set1_ps(x); }
+  static V Add(V a, V b) { return _mm256_add_ps(a, b); }
+  static V Sub(V a, V b) { return _mm256_sub_ps(a, b); }
   static V Mul(V a, V b) { return _mm256_mul_ps(a, b); }
   static V Div(V a, V b) { return _mm256_div_ps(a, b); }
   static V Fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
@@ -43,6 +46,8 @@ struct Avx2Simd {
   static U MinU(U a, U b) { return _mm256_min_epu32(a, b); }
   static U MaxU(U a, U b) { return _mm256_max_epu32(a, b); }
   static U SelectLess(U a, U b, U yes, U no) { return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi32(b, a)); }
+  static bool AllAtLeast(U a, U b) { return _mm256_movemask_epi8(_mm256_cmpgt_epi32(b, a)) == 0; }
+  static U LoadU(const uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
   static U LoadU8(const uint8_t* p) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
   }
@@ -50,6 +55,7 @@ struct Avx2Simd {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   static __m128i Narrow(U x) { return _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)); }
+  static void StoreU(uint32_t* p, U x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
   static void StoreU8(uint8_t* p, U x) {
     const __m128i words = Narrow(x);
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
@@ -64,8 +70,6 @@ struct Avx2Simd {
 
   static U Bits(V x) { return _mm256_castps_si256(x); }
   static V Float(U x) { return _mm256_castsi256_ps(x); }
-  static V ToFloat(U x) { return _mm256_cvtepi32_ps(x); }
-  static U Truncate(V x) { return _mm256_cvttps_epi32(x); }
 
   static D ZeroD() { return _mm256_setzero_pd(); }
   static void Widen(V x, D* out) {
@@ -81,6 +85,9 @@ struct Avx2Simd {
 uint32_t StepAvx2(const AdamCoefficients& k, const Slice& slice) { return Step<Avx2Simd>(k, slice); }
 void SumChunksAvx2(GradForm form, const void* grad, size_t count, double* sums) {
   SumChunks<Avx2Simd>(form, grad, count, sums);
+}
+void MixAvx2(const Slice& slice, bool prefetch, float scale, float grad_scale) {
+  Mix<Avx2Simd>(slice, prefetch, scale, grad_scale);
 }
 
 }  // namespace tidemill::cpu_adam

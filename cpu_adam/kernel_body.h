@@ -1,8 +1,8 @@
 // Internal: the fused pass, written once. A file per instruction set supplies a vector type S and includes this.
 //
-// S has kLanes; V (floats) with what AdamRule needs, Load, Store, StoreF16; U (32-bit words) with SetU, Iota, AddU,
-// SubU, MulU, And, Or, Xor, ShiftLeft<n>, ShiftRight<n>, MinU, MaxU, SelectLess (operands below 2^31), LoadU8, LoadU16,
-// StoreU8, StoreU16 (words must fit), LargestLane; Bits and Float reinterpret, ToFloat and Truncate convert.
+// S has kLanes; V (floats) with what AdamRule needs, Add, Sub, Load, Store, StoreF16; U (32-bit words) with SetU, Iota,
+// AddU, SubU, MulU, And, Or, Xor, ShiftLeft<n>, ShiftRight<n>, MinU, MaxU, SelectLess and AllAtLeast (operands below
+// 2^31), LoadU, LoadU8, LoadU16, StoreU, StoreU8, StoreU16 (words must fit), LargestLane; Bits and Float reinterpret.
 //
 // Everything is in an unnamed namespace, and S is local to its file: no AVX copy of a function can be linked into the
 // scalar path. Ends of slices go through the same vector code on padded copies, so these files hold no scalar
@@ -26,8 +26,10 @@ void StepVector(const AdamCoefficients& k, const Master& master, size_t i, typen
   largest = S::MaxU(largest, S::And(S::Bits(p), S::SetU(0x7fffffff)));
 }
 
+// Coefficients come by value: a vector store may alias anything that has an address elsewhere, and would have them read
+// again for every vector.
 template <typename S, typename Master, typename Moments, typename Grad>
-void StepVectors(const AdamCoefficients& k, const Slice& slice, size_t count, typename S::U& largest) {
+void StepVectors(const AdamCoefficients k, const Slice& slice, size_t count, typename S::U& largest) {
   const Master master(slice);
   const Moments moments(slice);
   const Grad grad(slice.grad);
@@ -52,32 +54,49 @@ uint32_t StepElementwise(const AdamCoefficients& k, const Slice& slice) {
   return S::LargestLane(largest);
 }
 
-// kBlock elements lie behind every pointer; those from slice.count on are padding and must not raise the block's scale.
+// The moments of padding must not raise a block's scale.
+template <typename S>
+[[gnu::noinline, gnu::cold]] void ClearFrom(size_t first_lane, typename S::V& x) {
+  float lanes[S::kLanes];
+  S::Store(lanes, x);
+  for (size_t lane = first_lane; lane < S::kLanes; ++lane) lanes[lane] = 0;
+  x = S::Load(lanes);
+}
+
+// kBlock elements lie behind every pointer; those from slice.count on are padding.
 template <typename S, typename Master, typename Grad>
-void StepBlock(const AdamCoefficients& k, const Slice& slice, typename S::U& largest) {
-  alignas(64) float exp_avg[kBlock], exp_avg_sq[kBlock];
+typename S::U StepBlock(const AdamCoefficients k, const Slice& slice) {
+  auto largest = S::SetU(0);
   const Master master(slice);
-  const Int8Block<S> block(slice);
+  const StoredBlock<S> before(slice);
   const Grad grad(slice.grad);
+  PendingBlock<S> after(slice.first_index, slice.moment_key);
+  Largest<S> largest_moments;
   for (size_t i = 0; i < kBlock; i += S::kLanes) {
     typename S::V m, v;
-    block.Load(i, m, v);
+    before.Load(i, m, v);
     StepVector<S>(k, master, i, m, v, grad.Load(i), largest);
-    S::Store(exp_avg + i, m);
-    S::Store(exp_avg_sq + i, v);
+    if (i + S::kLanes > slice.count) {
+      const size_t first_lane = slice.count > i ? slice.count - i : 0;
+      ClearFrom<S>(first_lane, m);
+      ClearFrom<S>(first_lane, v);
+    }
+    after.Put(i, m, v, largest_moments);
   }
-  for (size_t i = slice.count; i < kBlock; ++i) exp_avg[i] = exp_avg_sq[i] = 0;
-  block.Store(exp_avg, exp_avg_sq, slice.first_index, slice.moment_key);
+  after.Encode(largest_moments, slice);
+  return largest;
 }
 
 template <typename S, typename Master, typename Grad>
 uint32_t StepBlocks(const AdamCoefficients& k, const Slice& slice) {
   auto largest = S::SetU(0);
   const size_t whole = slice.count / kBlock * kBlock;
-  for (size_t i = 0; i < whole; i += kBlock) StepBlock<S, Master, Grad>(k, SubSlice(slice, i, kBlock), largest);
+  for (size_t i = 0; i < whole; i += kBlock) {
+    largest = S::MaxU(largest, StepBlock<S, Master, Grad>(k, SubSlice(slice, i, kBlock)));
+  }
   if (whole < slice.count) {
     const PaddedSlice<kBlock> end(SubSlice(slice, whole, slice.count - whole));
-    StepBlock<S, Master, Grad>(k, end.slice(), largest);
+    largest = S::MaxU(largest, StepBlock<S, Master, Grad>(k, end.slice()));
     end.CopyBack();
   }
   return S::LargestLane(largest);

@@ -7,10 +7,11 @@ namespace tidemill::cpu_adam {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::array<Kernels, 3> kKernels{
-    {{StepScalar, SumChunksScalar}, {StepAvx2, SumChunksAvx2}, {StepAvx512, SumChunksAvx512}}};
+constexpr std::array<Kernels, 3> kKernels{{{StepScalar, SumChunksScalar, MixScalar},
+                                           {StepAvx2, SumChunksAvx2, MixAvx2},
+                                           {StepAvx512, SumChunksAvx512, MixAvx512}}};
 #else
-constexpr std::array<Kernels, 1> kKernels{{{StepScalar, SumChunksScalar}}};
+constexpr std::array<Kernels, 1> kKernels{{{StepScalar, SumChunksScalar, MixScalar}}};
 #endif
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace tidemill::cpu_adam {
 struct Kernels {
   StepFn step;
   SumFn sum;
+  MixFn mix;
 };
 
 // `isa` must be supported by this CPU.

@@ -1,8 +1,8 @@
 // Internal: random bits for stochastic rounding, and stochastic rounding to bf16, over a vector type S.
 //
-// Counter-based: the draw of an element is a hash of its index under a key, so it needs no state and no order. Two
-// rounds of MurmurHash3's 32-bit finaliser (Appleby, public domain), each a bijection of 32-bit words, keyed between;
-// the keys come from (seed, step, high half of the index, stream) by a 64-bit mixer in adam.cc.
+// Counter-based: the draw of an element is a hash of its index under a key, so it needs no state and no order. The hash
+// is MurmurHash3's 32-bit finaliser (Appleby, public domain), a bijection of 32-bit words, between two keys; the keys
+// come from (seed, step, high half of the index, stream) by a 64-bit mixer in slice_keys.cc.
 #pragma once
 
 #include "cpu_adam/kernel.h"
@@ -23,7 +23,7 @@ typename S::U Mix(typename S::U x) {
 template <typename S>
 typename S::U Draw(const StreamKey& key, uint32_t first) {
   const auto index = S::AddU(S::SetU(first), S::Iota());
-  return Mix<S>(S::Xor(Mix<S>(S::Xor(index, S::SetU(key.first))), S::SetU(key.second)));
+  return S::Xor(Mix<S>(S::Xor(index, S::SetU(key.first))), S::SetU(key.second));
 }
 
 // The low 16 bits of `random` decide. Works on sign and magnitude, so it is unbiased on both sides of zero.
