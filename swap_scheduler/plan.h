@@ -70,7 +70,7 @@ struct Plan {
 //               on its way between device and storage): that much is planned whenever pages at rest lie together.
 //   Errors      kDoesNotFit names the operation, the tier and the bytes it would need at least. A program that breaks
 //               the rules in program.h ends the process.
-//   Cost        about one look at each page in the tier's arena for each move: see tests/swap_scheduler/.
+//   Cost        a move looks at the gaps of an arena, and at its pages when one has to leave.
 Result<Plan> MakePlan(const Program& program, const Budgets& budgets, const LookAhead& look_ahead);
 
 }  // namespace tidemill::swap_scheduler
