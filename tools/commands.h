@@ -5,7 +5,13 @@
 
 namespace tidemill::tools {
 
+extern const Command kEval;
+extern const Command kExport;
+extern const Command kGenerate;
+extern const Command kImport;
 extern const Command kInfo;
+extern const Command kPlan;
 extern const Command kTokenize;
+extern const Command kTrain;
 
 }  // namespace tidemill::tools

@@ -16,6 +16,7 @@ namespace tidemill::tools {
 namespace {
 
 constexpr const Command* kCommands[] = {
+    &kImport,
     &kInfo,
     &kTokenize,
 };

@@ -39,12 +39,6 @@ Result<Placement> Place(const FlagSet& flags, std::string_view name, bool has_nv
   return placement;
 }
 
-IoEngine EngineFromName(std::string_view name) {
-  if (name == "io_uring") return IoEngine::kIoUring;
-  if (name == "libaio") return IoEngine::kLibaio;
-  return name == "posix" ? IoEngine::kPosix : IoEngine::kAuto;
-}
-
 Status CheckSwap(const TierOptions& options) {
   if (options.swap_size.has_value() && options.swap_dirs.empty())
     return Refuse("--swap-size without a swap directory: give --swap-dir");
@@ -71,7 +65,7 @@ Result<TierOptions> ParseTierOptions(const FlagSet& flags) {
   TM_ASSIGN_OR_RETURN(options.swap_size, Size(flags, "swap-size"));
   TM_RETURN_IF_ERROR(CheckSwap(options));
   if (flags.Text("swap-leftovers") == "reclaim") options.swap_leftovers = SwapLeftovers::kReclaim;
-  options.io_engine = EngineFromName(flags.Text("io-engine"));
+  options.io_engine = flags.Text("io-engine");
   const bool has_nvme = !options.swap_dirs.empty();
   TM_ASSIGN_OR_RETURN(options.place_params, Place(flags, "place-params", has_nvme));
   TM_ASSIGN_OR_RETURN(options.place_optimizer, Place(flags, "place-optimizer", has_nvme));

@@ -14,7 +14,6 @@
 namespace tidemill::train {
 
 enum class SwapLeftovers : uint8_t { kRefuse, kReclaim };
-enum class IoEngine : uint8_t { kAuto, kIoUring, kLibaio, kPosix };
 
 struct TierOptions {
   std::string device_text = "auto";  // as it was given, for the log
@@ -24,7 +23,7 @@ struct TierOptions {
   std::vector<std::string> swap_dirs;                  // none: no nvme tier
   std::optional<uint64_t> swap_size;                   // bytes, both slots of every page included
   SwapLeftovers swap_leftovers = SwapLeftovers::kRefuse;
-  IoEngine io_engine = IoEngine::kAuto;
+  std::string io_engine = "auto";  // as io::ParseEngineChoice takes it
   Placement place_params, place_optimizer, place_activations, place_gradients;
   std::optional<int64_t> group_size;      // micro-batches, at least 1
   std::optional<uint64_t> tile_size;      // bytes, at least one page
