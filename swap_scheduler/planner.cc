@@ -17,8 +17,7 @@ namespace {
 constexpr std::array kMemories{Tier::kHost, Tier::kDevice};
 
 tl::unexpected<Error> DoesNotFit(Tier tier, const std::string& what, uint64_t needed_bytes, uint64_t budget_bytes) {
-  const bool pieces =
-      needed_bytes <= budget_bytes;  // it adds up, but what is at rest leaves no hole that is large enough
+  const bool pieces = needed_bytes <= budget_bytes;  // it adds up, but what is at rest leaves no hole large enough
   return Fail(ErrorCode::kDoesNotFit, std::string(Name(tier)) + " memory is too small (" + what + "): needs at least " +
                                           FormatBytes(needed_bytes) + (pieces ? " and in fewer pieces, of " : " of ") +
                                           FormatBytes(budget_bytes) + ": raise the budget, or place more below it");
@@ -96,6 +95,9 @@ Status Walk::Run() {
     TM_RETURN_IF_ERROR(Issue(i));
     TM_RETURN_IF_ERROR(AfterOperation(i));
     FetchWaiting(i);
+  }
+  for (PageId page = 0; page < program_.pages.size(); ++page) {  // so the next step can begin as this one did
+    TM_CHECK(residency_.Current(page, program_.pages[page].home) == program_.pages[page].persistent);
   }
   return Ok();
 }

@@ -2,8 +2,7 @@
 //
 //   Ownership   borrows program and future; owns the events it writes.
 //   Invariants  a page whose home is not current has its only version in the tier of its last writer; a move home goes
-//   all
-//               the way before anything else happens; a copy never moves within its arena.
+//               all the way before anything else happens; a copy never moves within its arena.
 //   Errors      a call that finds no room returns false and leaves everything usable. With `must` it takes whatever may
 //               leave, the look-ahead's reservations and the last resort (an empty arena) included.
 #pragma once

@@ -14,8 +14,7 @@ Budgets LeastBudgets(const Program& program);
 // one tier raised, by as little as was found (of two ways the one that raises less); else with both. For the smallest
 // budgets of all start from {0, 0}.
 //
-//   Limits  whether a plan is found is not quite monotone in the budget, so there may be a smaller one; the steps are
-//   at
+//   Limits  whether a plan is found is not quite monotone in the budget, so there may be a smaller one. Steps are at
 //           most 1/512 of the budget. Plans about twenty times.
 //   Errors  kDoesNotFit when no budgets do.
 Result<Budgets> SmallestThatFits(const Program& program, const Budgets& budgets, const LookAhead& look_ahead);
