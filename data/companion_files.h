@@ -18,9 +18,9 @@ namespace tidemill::data {
 // The names of the companions in `directory`, sorted. Links are followed.
 Result<std::vector<std::string>> CompanionFiles(const std::string& directory);
 
-// Copies them byte for byte, each written beside and renamed. With `dtype`, the one that all saved weights have,
-// config.json says so (see ConfigWithDType). The output directory is made if missing; when it is the source only
-// config.json may change.
+// Copies them byte for byte, each written beside and renamed. With `dtype`, given when the weights are saved in another
+// one than the source has, config.json says so (see ConfigWithDType). The output directory is made if missing; when it
+// is the source only config.json may change.
 Status CopyCompanionFiles(const std::string& source, const std::string& output, std::optional<DType> dtype);
 
 // config.json with the value of `torch_dtype` or `dtype`, whichever is there, changed; every other byte stays, unknown

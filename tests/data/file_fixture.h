@@ -17,6 +17,13 @@
 
 namespace tidemill::data {
 
+// Whether a message has the words that a reader of it needs.
+inline bool Contains(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+// For fixtures with a Refusal(contents): what was said about a file of these bytes.
+#define EXPECT_REFUSED(contents, words) EXPECT_PRED2(Contains, Refusal(contents), words)
+
 class FileTest : public testing::Test {
  protected:
   FileTest() {

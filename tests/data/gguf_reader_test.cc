@@ -20,9 +20,6 @@ class GgufReaderTest : public FileTest {
   }
 };
 
-#define EXPECT_REFUSED(contents, words) EXPECT_PRED2(Contains, Refusal(contents), words)
-bool Contains(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
 TEST_F(GgufReaderTest, ReadsEveryKindOfValue) {
   GgufBuilder file;
   file.Key("u8", 0, Raw(uint8_t{200})).Key("i8", 1, Raw(int8_t{-3})).Key("u16", 2, Raw(uint16_t{60000}));

@@ -10,10 +10,6 @@
 
 namespace tidemill::data {
 
-inline bool Contains(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
-}
-
 inline std::vector<float> Counting(size_t count, float first) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i) values[i] = first + static_cast<float>(i);

@@ -7,22 +7,7 @@
 namespace tidemill::data {
 namespace {
 
-class GgufTokenizerTest : public TinyGgufTest {
- protected:
-  TokenizerFiles Files(const Tiny& tiny) const {
-    const GgufReader reader = GgufReader::Open(Write("m.gguf", tiny.Build())).value();
-    const GgufModel model = ReadGgufModel(reader).value();
-    return ReadGgufTokenizer(reader.metadata(), model).value().value();
-  }
-  static Tiny WithRule(const std::string& rule) {
-    Tiny tiny;
-    tiny.more = [rule](GgufBuilder& file) { file.Text("tokenizer.ggml.pre", rule); };
-    return tiny;
-  }
-};
-
-TEST_F(GgufTokenizerTest, WritesAByteLevelTokenizer) {
-  EXPECT_EQ(Files(WithRule("gpt-2")).tokenizer_json, R"({
+constexpr const char* kByteLevelTokenizer = R"({
   "version": "1.0",
   "truncation": null,
   "padding": null,
@@ -39,8 +24,8 @@ TEST_F(GgufTokenizerTest, WritesAByteLevelTokenizer) {
     {
       "id": 4,
       "content": ")"
-                                                     "\u0120"
-                                                     R"(\"",
+                                            "\u0120"
+                                            R"(\"",
       "single_word": false,
       "lstrip": false,
       "rstrip": false,
@@ -77,15 +62,32 @@ TEST_F(GgufTokenizerTest, WritesAByteLevelTokenizer) {
       "b": 2,
       "ab": 3,
       ")"
-                                                     "\u0120"
-                                                     R"(\"": 4
+                                            "\u0120"
+                                            R"(\"": 4
     },
     "merges": [
       "a b"
     ]
   }
 }
-)");
+)";
+
+class GgufTokenizerTest : public TinyGgufTest {
+ protected:
+  TokenizerFiles Files(const Tiny& tiny) const {
+    const GgufReader reader = GgufReader::Open(Write("m.gguf", tiny.Build())).value();
+    const GgufModel model = ReadGgufModel(reader).value();
+    return ReadGgufTokenizer(reader.metadata(), model).value().value();
+  }
+  static Tiny WithRule(const std::string& rule) {
+    Tiny tiny;
+    tiny.more = [rule](GgufBuilder& file) { file.Text("tokenizer.ggml.pre", rule); };
+    return tiny;
+  }
+};
+
+TEST_F(GgufTokenizerTest, WritesAByteLevelTokenizer) {
+  EXPECT_EQ(Files(WithRule("gpt-2")).tokenizer_json, kByteLevelTokenizer);
 }
 
 TEST_F(GgufTokenizerTest, ChoosesTheSplittingRuleByName) {

@@ -34,9 +34,4 @@ class SafetensorsTest : public FileTest {
   }
 };
 
-#define EXPECT_REFUSED(contents, words) EXPECT_PRED2(Contains, Refusal(contents), words)
-inline bool Contains(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
-}
-
 }  // namespace tidemill::data

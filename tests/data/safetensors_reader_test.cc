@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/data/safetensors_fixture.h"
@@ -80,6 +81,23 @@ TEST_F(SafetensorsReaderTest, TakesPayloadsThatStartAtAnyByte) {
     const auto reader = SafetensorsReader::Open(Write("odd.safetensors", FileOf(header, Bytes(bf16)))).value();
     const auto values = Floats(reader, reader.tensors()[0], 0, bf16.size());
     for (size_t i = 0; i < bf16.size(); ++i) ASSERT_EQ(values[i], Bf16ToFloat(bf16[i])) << padding << " " << i;
+  }
+}
+
+TEST_F(SafetensorsReaderTest, ServesManyThreadsAtOnce) {
+  std::vector<uint16_t> bf16(60'000);
+  for (size_t i = 0; i < bf16.size(); ++i) bf16[i] = static_cast<uint16_t>(0x3f00 + i % 251);
+  const std::string header = Vector("BF16", bf16.size(), 2 * bf16.size());
+  const auto reader = SafetensorsReader::Open(Write("m.safetensors", FileOf(header, Bytes(bf16)))).value();
+  std::vector<std::vector<float>> seen(4);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < seen.size(); ++t) {
+    threads.emplace_back([&, t] { seen[t] = Floats(reader, *reader.Find("w"), t * 10'000, 30'000); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t t = 0; t < seen.size(); ++t) {
+    for (size_t i = 0; i < seen[t].size(); ++i)
+      ASSERT_EQ(seen[t][i], Bf16ToFloat(bf16[t * 10'000 + i])) << t << " " << i;
   }
 }
 
