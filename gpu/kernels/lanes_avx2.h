@@ -5,6 +5,8 @@
 
 namespace tidemill::gpu::TM_ISA {
 
+inline constexpr int kRegisterFloats = 8;
+
 struct Halves {
   __m256 low, high;
 };

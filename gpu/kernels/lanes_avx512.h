@@ -6,6 +6,8 @@
 
 namespace tidemill::gpu::TM_ISA {
 
+inline constexpr int kRegisterFloats = 16;
+
 inline constexpr __mmask16 kAllLanes = 0xffff;
 
 TM_INLINE F16 Fma(F16 a, F16 b, F16 c) {

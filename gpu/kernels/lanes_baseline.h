@@ -3,6 +3,8 @@
 
 namespace tidemill::gpu::TM_ISA {
 
+inline constexpr int kRegisterFloats = 8;
+
 TM_INLINE F16 Fma(F16 a, F16 b, F16 c) {
   F16 sum{};
   for (int i = 0; i < 16; ++i) sum[i] = std::fma(a[i], b[i], c[i]);

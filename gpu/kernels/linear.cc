@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kTileRows = 128, kTileCols = 384, kTileGrain = 16;
 // Rows of the transposed weights are padded: a power-of-two stride maps a column onto one cache set.
 constexpr int64_t kStridePadding = 16;
+constexpr size_t kTransposeRows = 64;
 
 int64_t Ceil(int64_t count, int64_t part) { return (count + part - 1) / part; }
 
@@ -72,10 +73,11 @@ Operand TransposedWeights(const LinearContext& context, const Weights& w) {
   const int64_t stride = TransposedStride(w.rows);
   float* const to = Workspace(context, w.cols * stride);
   const auto row_bytes = static_cast<size_t>(w.cols) * SizeOf(w.dtype);
-  context.team.For(static_cast<size_t>(w.rows), 16, [&](size_t begin, size_t end) {
-    for (size_t row = begin; row < end; row += 16) {
-      const auto rows = static_cast<int64_t>(std::min<size_t>(16, end - row));
-      context.kernels.transpose(w.data + row * row_bytes, w.dtype, rows, w.cols, to + row, stride);
+  context.team.For(static_cast<size_t>(w.rows), kTransposeRows, [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; row += kTransposeRows) {
+      const size_t rows = std::min(kTransposeRows, end - row);
+      context.kernels.transpose(w.data + row * row_bytes, w.dtype, static_cast<int64_t>(rows), w.cols, to + row,
+                                stride);
     }
   });
   return {to, stride, false};

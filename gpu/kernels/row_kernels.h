@@ -28,7 +28,7 @@ struct RowKernels {
                           int64_t count);
   void (*add)(const std::byte* x, DType dtype, float* y, int64_t count);
   void (*widen_bf16)(const uint16_t* x, float* y, int64_t count);
-  // Up to 16 rows of weights: to[c * to_stride + r] = from[r * cols + c].
+  // Weights with rows and columns exchanged: to[c * to_stride + r] = from[r * cols + c].
   void (*transpose)(const std::byte* from, DType dtype, int64_t rows, int64_t cols, float* to, int64_t to_stride);
   // Returns the sum of squares.
   double (*finish_grad)(const float* fold, const float* other, std::byte* grad, DType grad_dtype, int64_t count);

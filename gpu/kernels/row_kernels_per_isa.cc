@@ -66,7 +66,7 @@ const RowKernels kRowKernels = {
     .widen_bf16 = [](const uint16_t* x, float* y, int64_t count) { WidenBf16(kGroup, x, y, count); },
     .transpose =
         [](const std::byte* from, DType dtype, int64_t rows, int64_t cols, float* to, int64_t to_stride) {
-          Typed(from, dtype, [&](auto* typed) { TransposeSixteenRows(typed, cols, rows, cols, to, to_stride); });
+          Typed(from, dtype, [&](auto* typed) { Transpose(typed, cols, rows, cols, to, to_stride); });
         },
     .finish_grad = Finish,
     .adam = Adam,
