@@ -90,7 +90,8 @@ TM_INLINE F16 LoadLanes(const uint16_t* from, int64_t count) { return FromBits(L
 template <typename I>
 TM_INLINE I RoundToBf16Even(I bits) {
   const I not_a_number = (0x7f800000 - (bits & 0x7fffffff)) >> 31;  // all ones above infinity
-  const I rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  const I number = bits & ~not_a_number;
+  const I rounded = (number + 0x7fff + ((number >> 16) & 1)) >> 16;
   return ((rounded & ~not_a_number) | (((bits >> 16) | 0x40) & not_a_number)) & 0xffff;
 }
 

@@ -35,6 +35,8 @@ struct RowKernels {
   // rest == null: param is fp32.
   void (*adam)(const AdamCoefficients& k, std::byte* param, uint16_t* rest, float* exp_avg, float* exp_avg_sq,
                const std::byte* grad, DType grad_dtype, int64_t count);
+  // Computes for nothing, from registers alone, and returns how many operations that were (gpu/compute_bench.h).
+  double (*spend_flops)(int64_t rounds);
 };
 
 const RowKernels& RowKernelsOf(Isa isa);

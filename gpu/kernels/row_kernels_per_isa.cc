@@ -1,6 +1,7 @@
 #include "gpu/kernels/adam.h"
 #include "gpu/kernels/column_sums.h"
 #include "gpu/kernels/elementwise.h"
+#include "gpu/kernels/peak.h"
 #include "gpu/kernels/rms_norm.h"
 #include "gpu/kernels/rope.h"
 #include "gpu/kernels/row_kernels.h"
@@ -70,6 +71,7 @@ const RowKernels kRowKernels = {
         },
     .finish_grad = Finish,
     .adam = Adam,
+    .spend_flops = SpendFlops,
 };
 
 }  // namespace tidemill::gpu::TM_ISA

@@ -45,9 +45,10 @@ TM_INLINE T Log(T x) {
   const auto subnormal = Less(x, Set<T>(kLeastNormal));
   const T normal = Select(subnormal, x * 0x1p24F, x);
   constexpr int32_t kTwoThirds = 0x3f2aaaab;
-  const auto e = (Bits(normal) - kTwoThirds) >> 23;
+  const auto bits = Bits(normal) & 0x7fffffff;  // a negative x is answered at the end
+  const auto e = (bits - kTwoThirds) >> 23;
   const T exponent = ToFloat(e) - Select(subnormal, Set<T>(24.0F), Set<T>(0.0F));
-  const T f = FromBits(Bits(normal) - (e << 23)) - 1.0F;
+  const T f = FromBits(bits - (e << 23)) - 1.0F;
   T p = Set<T>(0x1.ecacb6p-4F);
   p = Fma(p, f, Set<T>(-0x1.077b4p-3F));
   p = Fma(p, f, Set<T>(0x1.b84b48p-4F));
