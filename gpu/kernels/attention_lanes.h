@@ -34,10 +34,10 @@ struct Mask {
            (block.window > 0 && keys.begin - block.last_key - 1 + block.window < block.queries - 1);
   }
   I16 Visible(int64_t key, int column) const {
-    const I16 query = I16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} + static_cast<int32_t>(kLanes) * column;
+    const I16 query = LaneNumbers() + static_cast<int32_t>(kLanes) * column;
     const int32_t low = Clamp(key - block.last_key);
     const int32_t high = block.window > 0 ? Clamp(key - block.last_key - 1 + block.window) : 64;
-    return (query >= low) & (query <= high);
+    return ~((query - low) >> 31) & ~((high - query) >> 31);  // the sign, spread: low <= query <= high
   }
 };
 

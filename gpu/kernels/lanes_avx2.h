@@ -1,39 +1,20 @@
-// What lanes.h cannot say with operators, for AVX2 and FMA.
+// What lanes.h cannot say with operators, for one register of AVX2 with FMA.
 #pragma once
 
 #include <immintrin.h>
 
+#include "gpu/kernels/lane_pack.h"
+
 namespace tidemill::gpu::TM_ISA {
 
-inline constexpr int kRegisterFloats = 8;
+using FloatRegister = float __attribute__((vector_size(32)));
 
-struct Halves {
-  __m256 low, high;
-};
-
-TM_INLINE F16 Fma(F16 a, F16 b, F16 c) {
-  const auto x = std::bit_cast<Halves>(a), y = std::bit_cast<Halves>(b), z = std::bit_cast<Halves>(c);
-  return std::bit_cast<F16>(Halves{_mm256_fmadd_ps(x.low, y.low, z.low), _mm256_fmadd_ps(x.high, y.high, z.high)});
+TM_INLINE FloatRegister FmaRegister(FloatRegister a, FloatRegister b, FloatRegister c) {
+  return _mm256_fmadd_ps(a, b, c);
 }
-
-TM_INLINE F16 Sqrt(F16 a) {
-  const auto x = std::bit_cast<Halves>(a);
-  return std::bit_cast<F16>(Halves{_mm256_sqrt_ps(x.low), _mm256_sqrt_ps(x.high)});
-}
-
-TM_INLINE F16 Max(F16 a, F16 b) {
-  const auto x = std::bit_cast<Halves>(a), y = std::bit_cast<Halves>(b);
-  return std::bit_cast<F16>(Halves{_mm256_max_ps(x.low, y.low), _mm256_max_ps(x.high, y.high)});
-}
-
-TM_INLINE F16 Min(F16 a, F16 b) {
-  const auto x = std::bit_cast<Halves>(a), y = std::bit_cast<Halves>(b);
-  return std::bit_cast<F16>(Halves{_mm256_min_ps(x.low, y.low), _mm256_min_ps(x.high, y.high)});
-}
-
-TM_INLINE I16 Less(F16 a, F16 b) {
-  const auto x = std::bit_cast<Halves>(a), y = std::bit_cast<Halves>(b);
-  return std::bit_cast<I16>(Halves{_mm256_cmp_ps(x.low, y.low, _CMP_LT_OQ), _mm256_cmp_ps(x.high, y.high, _CMP_LT_OQ)});
-}
+TM_INLINE FloatRegister SqrtRegister(FloatRegister a) { return _mm256_sqrt_ps(a); }
+TM_INLINE FloatRegister MaxRegister(FloatRegister a, FloatRegister b) { return _mm256_max_ps(a, b); }
+TM_INLINE FloatRegister MinRegister(FloatRegister a, FloatRegister b) { return _mm256_min_ps(a, b); }
+TM_INLINE FloatRegister LessRegister(FloatRegister a, FloatRegister b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 
 }  // namespace tidemill::gpu::TM_ISA

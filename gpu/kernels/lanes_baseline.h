@@ -1,36 +1,23 @@
-// What lanes.h cannot say with operators, for any processor.
+// What lanes.h cannot say with operators, for one register of any processor.
 #pragma once
+
+#include <cmath>
+
+#include "gpu/kernels/lane_pack.h"
 
 namespace tidemill::gpu::TM_ISA {
 
-inline constexpr int kRegisterFloats = 8;
+using FloatRegister = float __attribute__((vector_size(16)));
 
-TM_INLINE F16 Fma(F16 a, F16 b, F16 c) {
-  F16 sum{};
-  for (int i = 0; i < 16; ++i) sum[i] = std::fma(a[i], b[i], c[i]);
-  return sum;
+TM_INLINE FloatRegister FmaRegister(FloatRegister a, FloatRegister b, FloatRegister c) {
+  return FloatRegister{std::fma(a[0], b[0], c[0]), std::fma(a[1], b[1], c[1]), std::fma(a[2], b[2], c[2]),
+                       std::fma(a[3], b[3], c[3])};
 }
-
-TM_INLINE F16 Sqrt(F16 a) {
-  F16 root{};
-  for (int i = 0; i < 16; ++i) root[i] = std::sqrt(a[i]);
-  return root;
+TM_INLINE FloatRegister SqrtRegister(FloatRegister a) {
+  return FloatRegister{std::sqrt(a[0]), std::sqrt(a[1]), std::sqrt(a[2]), std::sqrt(a[3])};
 }
-
-TM_INLINE F16 Max(F16 a, F16 b) {
-  for (int i = 0; i < 16; ++i) a[i] = a[i] > b[i] ? a[i] : b[i];
-  return a;
-}
-
-TM_INLINE F16 Min(F16 a, F16 b) {
-  for (int i = 0; i < 16; ++i) a[i] = a[i] < b[i] ? a[i] : b[i];
-  return a;
-}
-
-TM_INLINE I16 Less(F16 a, F16 b) {
-  I16 mask{};
-  for (int i = 0; i < 16; ++i) mask[i] = a[i] < b[i] ? -1 : 0;
-  return mask;
-}
+TM_INLINE FloatRegister MaxRegister(FloatRegister a, FloatRegister b) { return a > b ? a : b; }
+TM_INLINE FloatRegister MinRegister(FloatRegister a, FloatRegister b) { return a < b ? a : b; }
+TM_INLINE auto LessRegister(FloatRegister a, FloatRegister b) { return a < b; }
 
 }  // namespace tidemill::gpu::TM_ISA

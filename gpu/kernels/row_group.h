@@ -18,7 +18,7 @@ struct HostGroup {
   using D = D16;
 
   TM_INLINE static constexpr int64_t size() { return kLanes; }
-  TM_INLINE static I rank() { return I{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
+  TM_INLINE static I rank() { return LaneNumbers(); }
 
   // Element i + rank() of a row of float or bf16; zero at and beyond `count`.
   template <typename T>

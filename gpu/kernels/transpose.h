@@ -9,12 +9,12 @@
 namespace tidemill::gpu::TM_ISA {
 
 inline constexpr int kSide = kRegisterFloats;  // of the square
-using Row = float __attribute__((vector_size(kSide * 4)));
+using Row = FloatRegister;
 
 // Rows r and r + distance exchange the off-diagonal blocks of that width. Distances side / 2, ..., 2, 1 transpose.
 template <int distance>
 TM_INLINE void ExchangeBlocks(Row (&rows)[kSide]) {
-  int32_t __attribute__((vector_size(kSide * 4))) low{}, high{};
+  IntRegister low{}, high{};
   for (int lane = 0; lane < kSide; ++lane) {
     const bool second = (lane & distance) != 0;
     low[lane] = second ? kSide + lane - distance : lane;
@@ -38,8 +38,8 @@ TM_INLINE void TransposeSquare(const T* from, int64_t from_stride, float* to, in
   for (int r = 0; r < kSide; ++r) {
     for (int c = 0; c < kSide; ++c) rows[r][c] = ToFloat32(from[r * from_stride + c]);
   }
-  if constexpr (kSide == 16) ExchangeBlocks<8>(rows);
-  ExchangeBlocks<4>(rows);
+  if constexpr (kSide >= 16) ExchangeBlocks<8>(rows);
+  if constexpr (kSide >= 8) ExchangeBlocks<4>(rows);
   ExchangeBlocks<2>(rows);
   ExchangeBlocks<1>(rows);
   for (int c = 0; c < kSide; ++c) std::memcpy(to + c * to_stride, &rows[c], sizeof(Row));
