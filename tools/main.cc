@@ -16,6 +16,7 @@ namespace tidemill::tools {
 namespace {
 
 constexpr const Command* kCommands[] = {
+    &kBenchAdam,
     &kImport,
     &kInfo,
     &kTokenize,
