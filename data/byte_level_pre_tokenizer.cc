@@ -83,6 +83,8 @@ class ByteLevelPreTokenizer final : public PreTokenizer {
   // would be given a space of its own, though.
   bool MayCutBefore(char space) const override { return use_regex_ && (space == ' ' || !add_prefix_space_); }
 
+  bool AddsSpaces() const override { return add_prefix_space_; }
+
  private:
   void CutWords(std::string_view text, const PieceSink& sink) const {
     if (!use_regex_) return sink(text);

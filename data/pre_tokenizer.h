@@ -28,6 +28,9 @@ class PreTokenizer {
   // Whether a text may be handed over in two halves, the second beginning with this ASCII white space and the first
   // ending with none: the words are the same then. What cannot say so makes a long text be read as one.
   virtual bool MayCutBefore(char space) const = 0;
+
+  // Whether a piece may come out longer than it went in, by one byte.
+  virtual bool AddsSpaces() const { return false; }
 };
 
 // Digits: numbers are pieces of their own, each digit alone (`individual`) or a run of them together.

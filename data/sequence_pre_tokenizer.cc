@@ -16,6 +16,10 @@ class SequencePreTokenizer final : public PreTokenizer {
     return std::all_of(links_.begin(), links_.end(), [&](const auto& link) { return link->MayCutBefore(space); });
   }
 
+  bool AddsSpaces() const override {
+    return std::any_of(links_.begin(), links_.end(), [](const auto& link) { return link->AddsSpaces(); });
+  }
+
  private:
   void CutFrom(size_t index, std::string_view piece, const PieceSink& sink) const {
     if (index == links_.size()) return sink(piece);

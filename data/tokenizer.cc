@@ -101,6 +101,12 @@ size_t Tokenizer::CountSpecialTokens(std::string_view utf8_text) const {
   }));
 }
 
+// A byte is at most one id; each piece, at least a byte long, may get a space.
+size_t Tokenizer::TokensUpperBound(size_t text_bytes) const {
+  const size_t bytes = parts_.pre_tokenizer->AddsSpaces() ? 2 * text_bytes : text_bytes;
+  return bytes + parts_.post_processor.before.size() + parts_.post_processor.after.size();
+}
+
 // A place where white space follows something else is a boundary of words (MayCutBefore), and no added token that the
 // text could still complete, strip flags and neighbours included, sees across it if none touches it.
 size_t Tokenizer::SafeCutBytes(std::string_view utf8_text) const {

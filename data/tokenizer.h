@@ -60,6 +60,9 @@ class Tokenizer {
   // How many special tokens are written out in a text (0 for most).
   size_t CountSpecialTokens(std::string_view utf8_text) const;
 
+  // No text of so many bytes of UTF-8 gives more ids than this, special tokens around it included.
+  size_t TokensUpperBound(size_t text_bytes) const;
+
   // The largest n such that encoding the first n bytes and the rest apart gives the ids of the whole, whatever follows;
   // 0 if there is no such place. `utf8_text` must be valid. For StreamEncoder.
   size_t SafeCutBytes(std::string_view utf8_text) const;
