@@ -1,5 +1,6 @@
 #include "gpu/device_spec.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -23,7 +24,9 @@ Result<double> ParseRate(std::string_view key, std::string_view value) {
   return rate;
 }
 
-Status SetKey(DeviceSpec& spec, std::string_view key, std::string_view value) {
+// '_' and '-' are the same in a key, as in a flag.
+Status SetKey(DeviceSpec& spec, std::string key, std::string_view value) {
+  std::replace(key.begin(), key.end(), '_', '-');
   if (key == "mem") {
     const auto bytes = ParseByteSize(value);
     if (!bytes) return Wrong("mem", bytes.error().message);
@@ -47,7 +50,7 @@ Status SetKey(DeviceSpec& spec, std::string_view key, std::string_view value) {
     *rate.field = *parsed;
     return Ok();
   }
-  return Wrong("key '" + std::string(key) + "' is not known", "use mem, pcie, flops, nvme-read or nvme-write");
+  return Wrong("key '" + key + "' is not known", "use mem, pcie, flops, nvme-read or nvme-write");
 }
 
 }  // namespace
@@ -56,7 +59,7 @@ Result<DeviceSpec> ParseDeviceSpec(std::string_view text) {
   DeviceSpec spec;
   if (text == "auto" || text == "cpu" || text == "host") return spec;
   if (text == "cuda" || text.starts_with("cuda:"))
-    return Fail(ErrorCode::kUnavailable,
+    return Fail(ErrorCode::kInvalidArgument,
                 "--device " + std::string(text) + " is not available in this build: use cpu, or host:mem=...");
   if (!text.starts_with("host:"))
     return Wrong("'" + std::string(text) + "' is not a device", "use auto, cpu, cuda, cuda:N or host:mem=2GiB,...");
@@ -68,7 +71,7 @@ Result<DeviceSpec> ParseDeviceSpec(std::string_view text) {
     const std::string_view key = item.substr(0, equals);
     if (seen.find("," + std::string(key) + ",") != std::string::npos) return Wrong(key, "is given twice");
     seen += std::string(key) + ",";
-    TM_RETURN_IF_ERROR(SetKey(spec, key, item.substr(equals + 1)));
+    TM_RETURN_IF_ERROR(SetKey(spec, std::string(key), item.substr(equals + 1)));
     if (item.size() == rest.size()) return spec;
     rest.remove_prefix(item.size() + 1);
   }

@@ -25,7 +25,7 @@ struct DeviceSpec {
   double nvme_write_bytes_per_s = 0;
 };
 
-// kInvalidArgument names the key that is wrong; kUnavailable names the device that is not there.
+// kInvalidArgument names the key that is wrong, or the device that this build does not have.
 Result<DeviceSpec> ParseDeviceSpec(std::string_view text);
 
 }  // namespace tidemill::gpu

@@ -17,6 +17,11 @@ namespace {
 
 constexpr const Command* kCommands[] = {
     &kBenchAdam,
+    &kTrain,
+    &kPlan,
+    &kEval,
+    &kGenerate,
+    &kExport,
     &kImport,
     &kInfo,
     &kTokenize,

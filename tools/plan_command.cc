@@ -13,7 +13,7 @@ Status Run(const Flags& flags) {
   TM_ASSIGN_OR_RETURN(const train::PlanReport report, train::PlanRun(options));
   std::printf("%s", options.json ? (train::FormatPlanJson(report) + "\n").c_str() : train::FormatPlan(report).c_str());
   if (report.fits) return Ok();
-  return Fail(ErrorCode::kDoesNotFit, "the run does not fit: " + report.smallest_change + " would");
+  return Fail(ErrorCode::kDoesNotFit, report.smallest_change);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ std::string FormatPlan(const PlanReport& report) {
   if (report.step_seconds.has_value()) text += "a step takes " + Seconds(*report.step_seconds) + "\n";
   if (report.bound.has_value()) text += "bound by " + *report.bound + "\n";
   for (const std::string& advice : report.advice) text += "advice: " + advice + "\n";
-  text += report.fits ? "it fits\n" : "it does not fit: " + report.smallest_change + " would\n";
+  text += report.fits ? "it fits\n" : "it does not fit: " + report.smallest_change + "\n";
   return text;
 }
 

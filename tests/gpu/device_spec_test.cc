@@ -53,7 +53,7 @@ TEST(DeviceSpec, RefusesCudaByName) {
   for (const char* text : {"cuda", "cuda:1"}) {
     const auto spec = ParseDeviceSpec(text);
     ASSERT_FALSE(spec.has_value());
-    EXPECT_EQ(spec.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(spec.error().code, ErrorCode::kInvalidArgument);
     EXPECT_NE(spec.error().message.find(std::string(text) + " is not available in this build"), std::string::npos);
   }
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "train/config/device_spec.h"
+#include "gpu/device_spec.h"
 #include "train/config/flag_set.h"
 #include "train/config/placement.h"
 
@@ -17,7 +17,7 @@ enum class SwapLeftovers : uint8_t { kRefuse, kReclaim };
 
 struct TierOptions {
   std::string device_text = "auto";  // as it was given, for the log
-  DeviceSpec device;
+  gpu::DeviceSpec device;
   std::optional<int64_t> threads;                      // compute threads of the CPU device, at least 1
   std::optional<uint64_t> device_memory, host_memory;  // budgets in bytes; nothing: auto
   std::vector<std::string> swap_dirs;                  // none: no nvme tier

@@ -1,0 +1,42 @@
+// checkpoint-N: a Hugging Face folder with, beside the weights, what continuing bit by bit needs:
+//
+//   optimizer/master.safetensors, exp_avg.safetensors, exp_avg_sq.safetensors   fp32, under Hugging Face tensor names
+//   trainer_state.json                                                          written last
+//
+//   Durability  everything is written into checkpoint-N.partial, flushed, and the folder takes its name by a rename: a
+//               folder called checkpoint-N is whole. A failed or killed save leaves the last one as it was.
+//   Errors      kNoSpace and kIo while saving, naming the file; kInvalidArgument for a folder that is no checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "train/trainer_state.h"
+#include "train/weights.h"
+
+namespace tidemill::train {
+
+// What saving takes from the run, the same for every checkpoint and for the output folder.
+struct SaveSource {
+  const data::ModelFolder* folder = nullptr;  // the model that the run started from
+  const swap_scheduler::ModelTensors* tensors = nullptr;
+  offload::ModelState* state = nullptr;
+  std::optional<DType> save_dtype;
+  uint64_t max_shard_bytes = 5'000'000'000;
+};
+
+// Weights and companion files into `directory`, which is made if it is missing.
+Status SaveModel(const SaveSource& source, const std::string& directory);
+
+// output_dir/checkpoint-N of state.global_step; then removes the oldest beyond `total_limit`.
+Status SaveCheckpoint(const SaveSource& source, const TrainerState& state, const std::string& output_dir,
+                      std::optional<int64_t> total_limit);
+
+// The checkpoint with the highest step, if there is one. Removes what killed saves left behind.
+Result<std::optional<std::string>> NewestCheckpoint(const std::string& output_dir);
+
+// Masters and moments of all trainable pages from a checkpoint; frozen ones from `folder`.
+Status LoadCheckpoint(const std::string& checkpoint, const data::ModelFolder& folder, offload::ModelState& state);
+
+}  // namespace tidemill::train

@@ -1,0 +1,77 @@
+#include "train/resume.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/byte_size.h"
+#include "data/atomic_file.h"
+#include "data/model_folder_writer.h"
+#include "train/checkpoint.h"
+#include "train/weights.h"
+
+namespace tidemill::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A key that decides what the numbers are: another value is another run.
+Status CheckSame(const std::string& what, const std::string& now, const std::string& then,
+                 const std::string& checkpoint) {
+  if (now == then) return Ok();
+  return Fail(ErrorCode::kInvalidArgument, what + " is " + now + " and was " + then + " (" + checkpoint +
+                                               "): a resumed run keeps it; start anew in another --output-dir");
+}
+
+void NoteChange(const std::string& what, const std::string& now, const std::string& then, std::string& note) {
+  if (now != then) note += (note.empty() ? "" : "; ") + what + " changes from " + then + " to " + now;
+}
+
+}  // namespace
+
+Status PrepareOutputDirectory(const RunConfig& config, const ModelFiles& files, bool saves_checkpoints) {
+  std::error_code error;
+  fs::create_directories(config.output_dir, error);
+  if (error || ::access(config.output_dir.c_str(), W_OK | X_OK) != 0)
+    return Fail(ErrorCode::kInvalidArgument, "cannot write into the output directory (" + config.output_dir +
+                                                 "): " + (error ? error.message() : std::strerror(errno)));
+  if (fs::equivalent(config.output_dir, config.model, error))
+    return Fail(ErrorCode::kInvalidArgument,
+                "the output directory is the model's own (" + config.output_dir + "): choose another --output-dir");
+  const uint64_t weights = SavedBytes(files.tensors, *files.folder, config.save_dtype);
+  const uint64_t state = saves_checkpoints ? weights + 12 * CountParameters(files.tensors, true) : 0;
+  return data::RequireFreeSpace(config.output_dir, weights + state);
+}
+
+Result<std::optional<ResumePoint>> FindResumePoint(const RunConfig& config, const TrainerState& fresh,
+                                                   std::string& note) {
+  if (config.resume.empty()) return std::optional<ResumePoint>();
+  ResumePoint point{config.resume, {}};
+  if (config.resume == "auto") {
+    TM_ASSIGN_OR_RETURN(const std::optional<std::string> newest, NewestCheckpoint(config.output_dir));
+    if (!newest) {
+      note = "no checkpoint in " + config.output_dir + ": starting from the beginning";
+      return std::optional<ResumePoint>();
+    }
+    point.checkpoint = *newest;
+  }
+  TM_ASSIGN_OR_RETURN(point.state, ReadTrainerState(point.checkpoint + "/trainer_state.json"));
+  const TrainerState& then = point.state;
+  TM_RETURN_IF_ERROR(CheckSame("the model's digest", fresh.model_digest, then.model_digest, point.checkpoint));
+  TM_RETURN_IF_ERROR(CheckSame("the training data's digest", fresh.data_digest, then.data_digest, point.checkpoint));
+  TM_RETURN_IF_ERROR(CheckSame("--dtype", fresh.dtype, then.dtype, point.checkpoint));
+  TM_RETURN_IF_ERROR(CheckSame("--seed", std::to_string(fresh.seed), std::to_string(then.seed), point.checkpoint));
+  TM_RETURN_IF_ERROR(
+      CheckSame("--shuffle", fresh.shuffle ? "true" : "false", then.shuffle ? "true" : "false", point.checkpoint));
+  note = "continuing after step " + std::to_string(then.global_step) + " (" + point.checkpoint + ")";
+  NoteChange("the number of steps", std::to_string(fresh.max_steps), std::to_string(then.max_steps), note);
+  NoteChange("the batch size", std::to_string(fresh.train_batch_size), std::to_string(then.train_batch_size), note);
+  NoteChange("gradient accumulation", std::to_string(fresh.accumulation_steps), std::to_string(then.accumulation_steps),
+             note);
+  NoteChange("the state's dtype", fresh.state_dtype, then.state_dtype, note);
+  return std::optional<ResumePoint>(std::move(point));
+}
+
+}  // namespace tidemill::train
