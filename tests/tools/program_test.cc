@@ -1,0 +1,82 @@
+// The built program as a user meets it: exit status, one error line, what goes where.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+
+#include "tools/exit_code.h"
+
+namespace tidemill::tools {
+namespace {
+
+struct Outcome {
+  int status = 0;
+  std::string text;
+};
+
+// Runs the program in a shell; `arguments` say where its output goes.
+Outcome RunProgram(const std::string& arguments) {
+  Outcome outcome;
+  std::FILE* pipe = popen((std::string(TIDEMILL_PROGRAM) + " " + arguments).c_str(), "r");
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) outcome.text += static_cast<char>(c);
+  outcome.status = WEXITSTATUS(pclose(pipe));
+  return outcome;
+}
+
+TEST(Program, AnswersHelpAndVersionOnStdout) {
+  EXPECT_EQ(RunProgram("--version 2>/dev/null").text.substr(0, 9), "tidemill ");
+  const Outcome help = RunProgram("--help 2>/dev/null");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_NE(help.text.find("info"), std::string::npos);
+  const Outcome of_command = RunProgram("info --help 2>/dev/null");
+  EXPECT_EQ(of_command.status, 0);
+  EXPECT_NE(of_command.text.find("--json"), std::string::npos);
+}
+
+TEST(Program, RefusesUnknownNamesWithTheNearest) {
+  const Outcome command = RunProgram("trian 2>&1 >/dev/null");
+  EXPECT_EQ(command.status, 2);
+  EXPECT_EQ(command.text, "tidemill: error: unknown command 'trian': did you mean train\n");
+  const Outcome flag = RunProgram("info --jsn 2>&1 >/dev/null");
+  EXPECT_EQ(flag.status, 2);
+  EXPECT_EQ(flag.text, "tidemill: error: unknown flag --jsn: did you mean --json\n");
+  EXPECT_EQ(RunProgram("info stray 2>/dev/null").status, 2);
+  EXPECT_EQ(RunProgram("2>/dev/null").status, 2);
+}
+
+TEST(Program, NamesCommandsThatAreNotBuilt) {
+  for (const char* name : {"tune", "report", "bench pcie", "bench compute"}) {
+    const Outcome outcome = RunProgram(std::string(name) + " 2>&1 >/dev/null");
+    EXPECT_EQ(outcome.status, 2) << name;
+    EXPECT_EQ(outcome.text, "tidemill: error: " + std::string(name) + " is not available in this build\n");
+  }
+}
+
+TEST(Program, KeepsAnErrorOnOneLineWhateverAFileIsCalled) {
+  const Outcome outcome = RunProgram("info --model \"$(printf 'no\\nsuch')\" 2>&1 >/dev/null");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text.find('\n'), outcome.text.size() - 1) << outcome.text;
+}
+
+TEST(Program, FailsWhenItsResultsCannotBeWritten) {
+  const Outcome outcome = RunProgram("info 2>&1 >/dev/full");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.text.find("standard output"), std::string::npos) << outcome.text;
+}
+
+TEST(ExitCode, IsTheInterfacesForEveryError) {
+  EXPECT_EQ(ExitCode(ErrorCode::kInvalidArgument, 0), 2);
+  EXPECT_EQ(ExitCode(ErrorCode::kIo, 0), 1);
+  EXPECT_EQ(ExitCode(ErrorCode::kUnavailable, 0), 1);
+  EXPECT_EQ(ExitCode(ErrorCode::kDoesNotFit, 0), 3);
+  EXPECT_EQ(ExitCode(ErrorCode::kNoSpace, 0), 4);
+  EXPECT_EQ(ExitCode(ErrorCode::kStorage, 0), 4);
+  EXPECT_EQ(ExitCode(ErrorCode::kCorrupt, 0), 4);
+  EXPECT_EQ(ExitCode(ErrorCode::kNotFinite, 0), 5);
+  EXPECT_EQ(ExitCode(ErrorCode::kInterrupted, 2), 130);
+  EXPECT_EQ(ExitCode(ErrorCode::kInterrupted, 15), 143);
+}
+
+}  // namespace
+}  // namespace tidemill::tools
