@@ -6,8 +6,7 @@
 //
 //   Ownership   buffers and descriptors stay the caller's; the engine borrows buffers from Submit() to the completion,
 //               descriptors for its whole life. Its destructor waits for the pieces that are with the drive.
-//   Threads     one thread uses it: the one of the first Submit() or Reap(). Only Wake() is for any thread.
-//               io/io_queue.h serves many threads.
+//   Threads     one at a time; only Wake() is for any thread at any time. io/io_queue.h serves many threads.
 //   Order       none: two requests on the same bytes may pass each other. Wait for the first.
 //   Durability  a write may be lost in a power cut until a later Flush() returns Ok.
 //   Errors      of a request: in its completion. Of Submit() and Reap() themselves: kInvalidArgument for a range past
@@ -57,7 +56,7 @@ class Engine {
   const EngineCounters& counters() const { return counters_; }
   size_t outstanding() const { return table_.size() + completed_.size(); }
 
-  // Numbers files 0, 1, 2…; at most Transport::kFilesMax. By the thread that uses the engine, or before it starts.
+  // Numbers files 0, 1, 2…; at most Transport::kFilesMax.
   uint32_t AddFile(const BlockFile& file);
   uint32_t file_count() const { return static_cast<uint32_t>(files_.size()); }
   const BlockFile& file(uint32_t index) const { return files_[index]; }

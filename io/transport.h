@@ -3,7 +3,7 @@
 // The engine (io/engine.h) builds everything else on this: priorities, cutting, resuming, messages. So a transport
 // may move less than it was asked to, and says what the kernel said.
 //
-//   Threads     one thread uses it, the one of the first Start() or Collect(); only Wake() is for any thread.
+//   Threads     one at a time; only Wake() is for any thread at any time.
 //   Ownership   buffers and descriptors are borrowed until the result is collected.
 //   Limits      at most Depth() operations in flight, with ids below Depth(); nothing is allocated after Open.
 #pragma once

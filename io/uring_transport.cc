@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,28 +50,22 @@ class UringTransport final : public Transport {
   const size_t depth_;
   const int wake_fd_;
   io_uring ring_{};
-  bool open_ = false, enabled_ = false, wake_armed_ = false;
+  bool open_ = false, wake_armed_ = false;
   bool files_registered_ = false;
   std::array<int, kFilesMax> files_{};
   std::vector<iovec> segments_;  // registered, by address
 };
 
 int UringTransport::SetUp() {
-  // With one issuer the kernel does completion work when that thread asks for it, instead of interrupting it. The ring
-  // starts disabled so that the issuer is the thread of the first use, not the one that opened. Kernels before 6.1
-  // know none of this and get the plain ring.
-  constexpr unsigned kBest = IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
-                             IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED;
+  // Deferred completion work (DEFER_TASKRUN) is for millions of small requests, and ties the ring to one thread for
+  // life, also for waiting in a destructor. Ours are large and few.
   const auto entries = static_cast<unsigned>(depth_ + 1);  // one for waking
   int result = -EINVAL;
-  for (const unsigned flags : {kBest, unsigned{IORING_SETUP_CLAMP}}) {
+  for (const unsigned flags : {IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL, IORING_SETUP_CLAMP}) {
     io_uring_params params{};
-    params.flags = flags;
+    params.flags = flags;  // kernels before 5.18 do not know the first set
     result = ::io_uring_queue_init_params(entries, &ring_, &params);
-    if (result != -EINVAL) {
-      enabled_ = (flags & IORING_SETUP_R_DISABLED) == 0;
-      break;
-    }
+    if (result != -EINVAL) break;
   }
   if (result < 0) return -result;
   open_ = true;
@@ -144,12 +137,6 @@ void UringTransport::ArmWake() {
 
 // Hands over everything prepared and waits for `wait_for` completions in the ring.
 Status UringTransport::Enter(unsigned wait_for) {
-  if (!enabled_) {
-    // The library's own call for this is missing from some distributions' build of it.
-    if (::syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0) != 0)
-      return Fail(ErrorCode::kStorage, "io_uring cannot start: " + DescribeErrno(errno) + ": use --io-engine posix");
-    enabled_ = true;
-  }
   while (true) {
     const int result = ::io_uring_submit_and_wait(&ring_, wait_for);
     const bool again = result == -EINTR || result == -EAGAIN || result == -EBUSY;
@@ -188,10 +175,6 @@ size_t UringTransport::Take(std::span<RawResult> results, bool& woken) {
 Result<size_t> UringTransport::Collect(std::span<RawResult> results, size_t wait_for) {
   bool woken = false;
   size_t count = Take(results, woken);
-  if (count == 0 && wait_for == 0 && enabled_) {
-    ::io_uring_get_events(&ring_);  // completion work runs only when the kernel is entered
-    return Take(results, woken);
-  }
   while (count < wait_for && !woken) {
     ArmWake();
     TM_RETURN_IF_ERROR(Enter(1));

@@ -1,0 +1,55 @@
+// Measures one point: how fast an engine moves blocks of one size, at one depth, with some jobs, through one file.
+//
+// As fio does with the same words: job j keeps to the j-th part of the file and goes through it front to back, then
+// from its start again; a block is timed from submission to completion; what completes within the run time counts.
+// "readwrite" reads or writes each block, by a fixed sequence that is even in the long run.
+//
+//   Threads   starts one per job, and returns when they have ended.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "io/bench_file.h"
+#include "io/open_engine.h"
+
+namespace tidemill::io {
+
+enum class BenchMix { kRead, kWrite, kReadWrite };
+
+// "read", "write", "readwrite": the values of --rw. kInvalidArgument for anything else.
+Result<BenchMix> ParseBenchMix(std::string_view text);
+std::string_view Name(BenchMix mix);
+
+struct BenchPoint {
+  EngineChoice engine = EngineChoice::kAuto;
+  BenchMix mix = BenchMix::kRead;
+  uint64_t block_bytes = 1 << 20;
+  size_t depth = 8;
+  size_t jobs = 1;
+};
+
+struct BenchRow {
+  std::string engine;   // that really ran
+  double gb_per_s = 0;  // 1e9 bytes per second, both directions together
+  double read_bytes_per_s = 0, written_bytes_per_s = 0;
+  double deviation_gb_per_s = 0;        // standard deviation over the slices of the run
+  std::vector<double> slices_gb_per_s;  // the run in equal parts: a write cache that fills up shows here
+  double mean_us = 0, p50_us = 0, p99_us = 0, p999_us = 0;
+  double cpu_percent = 0;  // of one core, kernel and user
+  bool direct = false;
+  double reached_drive_fraction = 0;  // bytes that /proc/self/io saw reach the drive, of those moved; -1: not known
+  std::vector<std::string> notes;     // refusals on the way
+};
+
+// `verify`: blocks carry the file's pattern (written to it first if it has none), reads are checked as they come and
+// writes are read back afterwards. kInvalidArgument: a block size that is no multiple of kAlignmentBytes, larger than
+// a job's part or than 1 GiB; kDoesNotFit: buffers larger than half of the free memory; kUnavailable: a named engine is
+// refused; kCorrupt: a wrong byte; kInterrupted: `stop` said so.
+Result<BenchRow> RunBenchPoint(BenchFile& file, const BenchPoint& point, double runtime_seconds, bool verify,
+                               const StopQuestion& stop);
+
+}  // namespace tidemill::io
