@@ -111,26 +111,6 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-Status CheckPoint(const BenchFile& file, const BenchPoint& point) {
-  const uint64_t part = file.size_bytes() / std::max<size_t>(point.jobs, 1);
-  const auto refuse = [&](const std::string& why) {
-    return Fail(ErrorCode::kInvalidArgument, "cannot measure blocks of " + FormatBytes(point.block_bytes) + ": " + why);
-  };
-  if (point.depth == 0 || point.jobs == 0) return refuse("depth and jobs start at 1");
-  if (point.block_bytes == 0 || point.block_bytes % kAlignmentBytes != 0) return refuse("--bs is a multiple of 4096");
-  if (point.block_bytes > kGiB) return refuse("--bs is at most 1 GiB");
-  if (point.block_bytes > part)
-    return refuse("a job's part of the file has " + FormatBytes(part) + "; pass a larger --size or fewer --numjobs");
-  const auto free_bytes =
-      static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  const uint64_t need = point.block_bytes * point.depth * point.jobs;
-  if (need / point.jobs / point.depth != point.block_bytes || need > free_bytes / 2)
-    return Fail(ErrorCode::kDoesNotFit, "buffers of " + FormatBytes(point.block_bytes) + " for depth " +
-                                            std::to_string(point.depth) + " and " + std::to_string(point.jobs) +
-                                            " jobs need more than half of the free memory: pass a smaller one");
-  return Ok();
-}
-
 Result<std::vector<Job>> PrepareJobs(const BlockFile& file, const BenchPoint& point, BenchRow& row) {
   std::vector<Job> jobs(point.jobs);
   const uint64_t part = file.capacity_bytes / point.jobs / point.block_bytes * point.block_bytes;
@@ -188,9 +168,29 @@ std::string_view Name(BenchMix mix) {
   return mix == BenchMix::kRead ? "read" : mix == BenchMix::kWrite ? "write" : "readwrite";
 }
 
+Status CheckBenchPoint(uint64_t size_bytes, const BenchPoint& point) {
+  const uint64_t part = size_bytes / std::max<size_t>(point.jobs, 1);
+  const auto refuse = [&](const std::string& why) {
+    return Fail(ErrorCode::kInvalidArgument, "cannot measure blocks of " + FormatBytes(point.block_bytes) + ": " + why);
+  };
+  if (point.depth == 0 || point.jobs == 0) return refuse("depth and jobs start at 1");
+  if (point.block_bytes == 0 || point.block_bytes % kAlignmentBytes != 0) return refuse("--bs is a multiple of 4096");
+  if (point.block_bytes > kGiB) return refuse("--bs is at most 1 GiB");
+  if (point.block_bytes > part)
+    return refuse("a job's part of the file has " + FormatBytes(part) + "; pass a larger --size or fewer --numjobs");
+  const auto free_bytes =
+      static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t need = point.block_bytes * point.depth * point.jobs;
+  if (need / point.jobs / point.depth != point.block_bytes || need > free_bytes / 2)
+    return Fail(ErrorCode::kDoesNotFit, "buffers of " + FormatBytes(point.block_bytes) + " for depth " +
+                                            std::to_string(point.depth) + " and " + std::to_string(point.jobs) +
+                                            " jobs need more than half of the free memory: pass a smaller one");
+  return Ok();
+}
+
 Result<BenchRow> RunBenchPoint(BenchFile& file, const BenchPoint& point, double runtime_seconds, bool verify,
                                const StopQuestion& stop) {
-  TM_RETURN_IF_ERROR(CheckPoint(file, point));
+  TM_RETURN_IF_ERROR(CheckBenchPoint(file.size_bytes(), point));
   if (verify && !file.has_pattern()) TM_RETURN_IF_ERROR(file.WritePattern(stop));
   BenchRow row;
   row.direct = file.direct();
@@ -204,16 +204,16 @@ Result<BenchRow> RunBenchPoint(BenchFile& file, const BenchPoint& point, double 
   for (std::thread& thread : threads) thread.join();
   row.cpu_percent = (CpuSeconds() - cpu_before) / Seconds(Clock::now() - run.start) * 100;
 
-  uint64_t moved = 0;
   for (const Job& job : jobs) {
     TM_RETURN_IF_ERROR(Status(job.status));
-    moved += job.engine->counters().read_bytes + job.engine->counters().written_bytes;
+    row.moved_bytes += job.engine->counters().read_bytes + job.engine->counters().written_bytes;
   }
   if (stop()) return Fail(ErrorCode::kInterrupted, "stopped by a signal: the bench file is gone or as it was");
   const auto drive_after = DriveBytes();
-  row.reached_drive_fraction = drive_before && drive_after && moved > 0
-                                   ? static_cast<double>(*drive_after - *drive_before) / static_cast<double>(moved)
-                                   : -1;
+  row.reached_drive_fraction =
+      drive_before && drive_after && row.moved_bytes > 0
+          ? static_cast<double>(*drive_after - *drive_before) / static_cast<double>(row.moved_bytes)
+          : -1;
   Summarize(jobs, runtime_seconds, row);
   jobs.clear();
   if (verify && point.mix != BenchMix::kRead) TM_RETURN_IF_ERROR(file.CheckPattern(0, file.size_bytes(), stop));

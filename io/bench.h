@@ -41,14 +41,18 @@ struct BenchRow {
   double mean_us = 0, p50_us = 0, p99_us = 0, p999_us = 0;
   double cpu_percent = 0;  // of one core, kernel and user
   bool direct = false;
+  uint64_t moved_bytes = 0;           // also those that completed after the run time
   double reached_drive_fraction = 0;  // bytes that /proc/self/io saw reach the drive, of those moved; -1: not known
   std::vector<std::string> notes;     // refusals on the way
 };
 
+// Whether the point can be measured in a file of `size_bytes`: kInvalidArgument for a block size that is no multiple of
+// kAlignmentBytes, larger than a job's part or than 1 GiB; kDoesNotFit for buffers larger than half of the free memory.
+Status CheckBenchPoint(uint64_t size_bytes, const BenchPoint& point);
+
 // `verify`: blocks carry the file's pattern (written to it first if it has none), reads are checked as they come and
-// writes are read back afterwards. kInvalidArgument: a block size that is no multiple of kAlignmentBytes, larger than
-// a job's part or than 1 GiB; kDoesNotFit: buffers larger than half of the free memory; kUnavailable: a named engine is
-// refused; kCorrupt: a wrong byte; kInterrupted: `stop` said so.
+// writes are read back afterwards. Fails as CheckBenchPoint() does; kUnavailable: a named engine is refused; kCorrupt:
+// a wrong byte; kInterrupted: `stop` said so.
 Result<BenchRow> RunBenchPoint(BenchFile& file, const BenchPoint& point, double runtime_seconds, bool verify,
                                const StopQuestion& stop);
 

@@ -6,6 +6,7 @@
 namespace tidemill::tools {
 
 extern const Command kBenchAdam;
+extern const Command kBenchIo;
 extern const Command kEval;
 extern const Command kExport;
 extern const Command kGenerate;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr const Command* kCommands[] = {
     &kBenchAdam,
+    &kBenchIo,
     &kTrain,
     &kPlan,
     &kEval,
