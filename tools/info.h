@@ -19,4 +19,9 @@ Result<nlohmann::ordered_json> ModelInfo(const std::string& folder);
 // {"checkpoint","step","epoch",...} of trainer_state.json, then the model's.
 Result<nlohmann::ordered_json> CheckpointInfo(const std::string& folder);
 
+// {"swap_dir","file_system","device","free_bytes","total_bytes","direct","direct_memory_alignment",
+// "direct_offset_alignment","rotational","network","in_memory","write_flush_read_4MiB_seconds","owner":{"run","pid",
+// "started_unix_s","running"},"warnings":[...]}; null is not known, or nobody. Writes 4 MiB and removes them again.
+Result<nlohmann::ordered_json> SwapInfo(const std::string& directory);
+
 }  // namespace tidemill::tools

@@ -40,9 +40,9 @@ void PrintForPeople(const ordered_json& object, size_t indent) {
 }
 
 Status Run(const Flags& flags) {
-  if (flags.Has("swap-dir")) return Fail(ErrorCode::kInvalidArgument, "--swap-dir is not available in this build");
   Result<ordered_json> info = flags.Has("model")        ? ModelInfo(flags.Text("model"))
                               : flags.Has("checkpoint") ? CheckpointInfo(flags.Text("checkpoint"))
+                              : flags.Has("swap-dir")   ? SwapInfo(flags.Text("swap-dir"))
                                                         : Result<ordered_json>(SystemInfo());
   if (!info.has_value()) return tl::make_unexpected(std::move(info.error()));
   if (flags.Bool("json")) {
@@ -56,7 +56,7 @@ Status Run(const Flags& flags) {
 }  // namespace
 
 const Command kInfo{"info",
-                    "[--model DIR | --checkpoint DIR] [flags]",
+                    "[--model DIR | --checkpoint DIR | --swap-dir DIR] [flags]",
                     "What this machine offers, or what a folder holds.",
                     [] { return std::span<const FlagSpec>(kFlags); },
                     0,

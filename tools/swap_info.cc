@@ -1,0 +1,38 @@
+#include <nlohmann/json.hpp>
+
+#include "io/probe.h"
+#include "io/swap_directory.h"
+#include "tools/info.h"
+
+namespace tidemill::tools {
+
+using nlohmann::ordered_json;
+
+Result<ordered_json> SwapInfo(const std::string& directory) {
+  TM_ASSIGN_OR_RETURN(const io::DirectoryReport report, io::ProbeDirectory(directory));
+  TM_ASSIGN_OR_RETURN(const auto owner, io::ReadSwapOwner(directory));
+  ordered_json info;
+  info["swap_dir"] = report.path;
+  info["file_system"] = report.file_system;
+  info["device"] = report.device;
+  info["free_bytes"] = report.free_bytes;
+  info["total_bytes"] = report.total_bytes;
+  info["direct"] = report.direct;
+  info["direct_memory_alignment"] = report.direct_memory_alignment;
+  info["direct_offset_alignment"] = report.direct_offset_alignment;
+  info["rotational"] = nullptr;
+  if (report.rotational.has_value()) info["rotational"] = *report.rotational;
+  info["network"] = report.network;
+  info["in_memory"] = report.in_memory;
+  info["write_flush_read_4MiB_seconds"] = report.probe_seconds;
+  info["owner"] = nullptr;
+  if (owner.has_value())
+    info["owner"] = {{"run", owner->identity},
+                     {"pid", owner->pid},
+                     {"started_unix_s", owner->started_unix_s},
+                     {"running", owner->alive}};
+  info["warnings"] = report.Warnings();
+  return info;
+}
+
+}  // namespace tidemill::tools
