@@ -1,9 +1,9 @@
 // The AdamW rule of one element, written once over a vector type S, so that every instruction set, and a device that
-// holds its own state, gives the same bits. Loshchilov & Hutter, "Decoupled Weight Decay Regularization" (2019), alg.
-// 2:
+// holds its own state, gives the same bits. Loshchilov & Hutter, "Decoupled Weight Decay Regularization" (2019), 2:
 //
-//   m = beta1 m + (1 - beta1) g            p = p (1 - lr wd) - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) +
-//   eps) v = beta2 v + (1 - beta2) g^2
+//   m = beta1 m + (1 - beta1) g
+//   v = beta2 v + (1 - beta2) g^2
+//   p = p (1 - lr wd) - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
 //
 // Every product feeding a sum is one fused multiply-add, in the order written here: that order is part of the contract.
 #pragma once

@@ -1,20 +1,18 @@
 // One AdamW step over a tile: a flat run of elements that share their coefficients, updated in place in a single pass.
 // The rule is base/adam_rule.h's; this folder adds the encodings of master and moments (state_encoding.h) and speed.
 //
-//   Bits        the same on every instruction set, thread count, alignment and cut into tiles. An element depends on
-//   its own
-//               values, the coefficients and, where rounding is stochastic, on (seed, step, its index) alone; int8
-//               moments also depend on their block, so cut those tiles at multiples of kMomentBlock from the page's
-//               start.
+//   Bits        the same on every instruction set, thread count, alignment and cut into tiles. An element depends
+//               on its own values, the coefficients and, where rounding is stochastic, on (seed, step, its index)
+//               alone; int8 moments also depend on their block, so cut those tiles at multiples of kMomentBlock
+//               from the page's start.
 //   Ownership   a view borrows; nothing is kept after the call, nothing is allocated.
 //   Threads     one call uses the whole team; calls on disjoint tiles may run at once with different teams.
 //   Alignment   none needed beyond the element type's. Streams of one tile must not overlap.
 //   Denormals   are kept, not flushed: a device that holds its own state applies the same rule and must agree.
-//   Accuracy    one fp32 step is within 2 ulp of float64 arithmetic on the same float inputs, ulps taken of the largest
-//   of
-//               a result and the terms it is the sum of. After N steps, p is within
-//                 N ulp(p)  +  c * 2^-24 * sum of lr * |m^ / sqrt(v^)|,   c = 1 / (1 - beta1) + 1 / (2 (1 - beta2)) +
-//                 8:
+//   Accuracy    one fp32 step is within 2 ulp of float64 arithmetic on the same float inputs, ulps taken of the
+//               largest of a result and the terms it is the sum of. After N steps, p is within
+//                 N ulp(p)  +  c * 2^-24 * sum of lr * |m^ / sqrt(v^)|,
+//                 c = 1 / (1 - beta1) + 1 / (2 (1 - beta2)) + 8:
 //               p is rounded twice a step, half an ulp each; a rounding of m (v) lives on for 1 / (1 - beta) steps, at
 //               half weight for v under the root; the step itself rounds about eight times.
 //   Errors      inputs must be finite: the caller has the norm before it steps (grad_norm.h: not finite if any gradient

@@ -9,8 +9,8 @@
 // pages' sums added in page order, by the caller; the norm is its square root. No scale is applied: gradients are taken
 // as they are stored.
 //
-//   Errors      the sum is finite exactly if every gradient is: no square of finite floats, nor 2^60 of them,
-//   overflows. Threads     the whole team works; nothing is allocated.
+//   Errors      the sum is finite exactly if every gradient is: no square of finite floats overflows, nor do 2^60.
+//   Threads     the whole team works; nothing is allocated.
 #pragma once
 
 #include <cmath>

@@ -3,10 +3,9 @@
 //   name   bytes per parameter   error that one store adds
 //   fp32   8                     none: exact
 //   bf16   4                     at most 2^-7 of the value (one step of 8 significant bits), unbiased
-//   int8   2 + 2/256             at most 2^-3 of the value (one step of 4 significant bits), unbiased, for exp_avg down
-//   to
-//                                2^-14 and for exp_avg_sq down to 2^-30 of the block's largest; below that, at most
-//                                2^-17 (2^-33) of twice the block's largest, unbiased
+//   int8   2 + 2/256             at most 2^-3 of the value (one step of 4 significant bits), unbiased, for exp_avg
+//                                down to 2^-14 and for exp_avg_sq down to 2^-30 of the block's largest; below that,
+//                                at most 2^-17 (2^-33) of twice the block's largest, unbiased
 //
 // Rounding is stochastic (up with the probability that the dropped part stands for), because nearest rounding would
 // freeze exp_avg_sq: with beta2 = 0.999 a step moves it by a thousandth, less than half of either format's spacing.

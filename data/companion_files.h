@@ -1,8 +1,7 @@
 // What stands beside the weights in a Hugging Face folder: configuration, tokenizer files, chat template, model card.
 //
 //   Limits   regular files of at most 64 MiB in the folder itself. Weights in any format, hidden and temporary files
-//   and
-//            the records of an earlier run (metrics.jsonl, trainer_state.json, train_results.json) are not companions.
+//            and the records of an earlier run (metrics.jsonl, trainer_state.json, train_results.json) are none.
 #pragma once
 
 #include <optional>

@@ -2,12 +2,11 @@
 // configuration, tokenizer files. Tensors are streamed: memory does not grow with the model.
 //
 // Names, order and shapes are those of transformers' LlamaForCausalLM and Qwen2ForCausalLM. For "llama", the rows of q
-// and k go back from llama.cpp's order (rotary pairs side by side) to transformers' (first half, second half): row 2i +
-// j of a head becomes row j * head_dim / 2 + i.
+// and k go back from llama.cpp's order (rotary pairs side by side) to transformers' (first half, second half): row
+// 2i + j of a head becomes row j * head_dim / 2 + i.
 //
-//   Errors      kInvalidArgument names what the file lacks, has too much or breaks; kDoesNotFit when the weights will
-//   not
-//               fit the disk; kNoSpace, kIo as AtomicFile.
+//   Errors      kInvalidArgument names what the file lacks, has too much or breaks; kDoesNotFit when the weights
+//               will not fit the disk; kNoSpace, kIo as AtomicFile.
 //   Durability  as ModelFolderWriter; the small files are written once all weights are, and the weights appear last.
 #pragma once
 

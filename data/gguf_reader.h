@@ -4,8 +4,7 @@
 //   Ownership   owns the open file and the metadata; no tensor's bytes are kept or mapped.
 //   Threads     const methods may be called from many threads at once.
 //   Errors      kInvalidArgument naming file and tensor or key: every count, length, offset and range is checked
-//   against
-//               the file before it is used. kIo for the disk.
+//               against the file before it is used. kIo for the disk.
 //   Limits      as GgufMetadata; 131,072 tensors, 4 dimensions, alignment a power of two from 8 to 64 KiB.
 #pragma once
 

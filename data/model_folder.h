@@ -1,10 +1,11 @@
 // The weights of a Hugging Face folder: model.safetensors, or shards and model.safetensors.index.json. When both are
 // there the single file is the model, as in transformers.
 //
-//   Ownership   owns the open shards; FolderTensor borrows from the folder and lives as long as it does, moves
-//   included. Threads     const methods may be called from many threads at once. Errors      kInvalidArgument names the
-//   missing or hostile file, or the tensor that index and shards disagree about. Limits      one descriptor per shard;
-//   no tensor's bytes are kept.
+//   Ownership   owns the open shards; FolderTensor borrows from the folder and lives as long as it does, also when
+//               the folder is moved.
+//   Threads     const methods may be called from many threads at once.
+//   Errors      kInvalidArgument names the missing or hostile file, or the tensor that index and shards differ about.
+//   Limits      one descriptor per shard; no tensor's bytes are kept.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // Writes one safetensors file as a stream: every tensor is declared first, then their bytes follow in that order.
 //
-//   Ownership   owns PATH.partial until Commit(); destroyed without it, the old file at PATH stays and nothing else
-//   does. Threads     one thread at a time. Durability  as AtomicFile: after Commit() the file is on the disk, whole.
+//   Ownership   owns PATH.partial until Commit(); destroyed without it, the old file at PATH stays, and nothing else.
+//   Threads     one thread at a time.
+//   Durability  as AtomicFile: after Commit() the file is on the disk, whole.
 //   Errors      kNoSpace for a full disk, kIo for a failing one, kInvalidArgument for a value that fp16 cannot hold;
-//   the
-//               message names path and tensor.
+//               the message names path and tensor.
 //   Limits      memory is the header's text and 64 KiB of stack; a tensor is never held.
 #pragma once
 

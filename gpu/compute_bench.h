@@ -1,8 +1,7 @@
 // How fast a device multiplies matrices: the rates behind `bench compute` and the planner's compute lane.
 //
 //   Method      every repeat runs every product once, so that a busy machine slows all alike; the rate is of the
-//   median.
-//               One unmeasured round goes before: caches, pages and the library's kernels are warm.
+//               median. One unmeasured round goes before: caches, pages and the library's kernels are warm.
 //   Ownership   takes a fresh device: the measurement reserves its arena.
 #pragma once
 

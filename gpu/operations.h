@@ -4,10 +4,10 @@
 //               activations, statistics and gradient folds are fp32; weights are fp32 or bf16 (widened to fp32: all
 //               arithmetic is fp32, sums that say so are fp64).
 //   Bits        a result depends on the inputs' bits and on the shapes alone: not on addresses, on the number of
-//   threads, on the
-//               instruction set or on timing. Every reduction has a fixed order.
+//               threads, on the instruction set or on timing. Every reduction has a fixed order.
 //   Ownership   operands are borrowed until the stream has passed the operation; argument structs are copied at the
-//   call. Errors      a shape that does not fit together is the caller's bug and aborts.
+//               call.
+//   Errors      a shape that does not fit together is the caller's bug and aborts.
 //
 // Row r of an activation is token r of the micro-batch (base/token_batch.h).
 #pragma once
@@ -42,10 +42,10 @@ struct SequenceView {                      // int32 arrays in device memory
 };
 
 struct AttentionShape {
-  int32_t heads = 0, kv_heads = 0,
-          head_dim = 0;  // heads % kv_heads == 0; query head h reads kv head h / (heads / kv_heads)
-  int32_t window = 0;    // keys further back than window - 1 are not seen; 0: all are
-  float scale = 1;       // of q . k
+  // heads % kv_heads == 0; query head h reads kv head h / (heads / kv_heads)
+  int32_t heads = 0, kv_heads = 0, head_dim = 0;
+  int32_t window = 0;  // keys further back than window - 1 are not seen; 0: all are
+  float scale = 1;     // of q . k
 };
 
 struct WorkspaceLimits {

@@ -1,9 +1,11 @@
 // The optimizer's share of a step: AdamW over tiles whose state is in host memory, on the adam lane.
 //
-//   Threads   BeginStep() by the training loop, between steps or while no Adam operation can run; RunOnHost() by the
-//   adam lane.
+//   Ownership   borrows everything it is made from; allocates nothing.
+//   Threads     BeginStep() by the training loop, between steps or while no Adam operation can run; RunOnHost() by the
+//               adam lane.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "base/adam_rule.h"

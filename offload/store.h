@@ -6,8 +6,8 @@
 //   Ownership   the store owns the host arena and the swap space; the device owns its arena.
 //   Threads     one thread at a time, and none while the engine carries out a step.
 //   Limits      everything is allocated in Create(): the run cannot run out of memory later.
-//   Errors      kUnavailable (memory), kDoesNotFit (swap directory), then kStorage, kNoSpace, kCorrupt of the swap
-//   files.
+//   Errors      Create: kUnavailable (memory), kDoesNotFit (swap directory). Later kStorage, kNoSpace and kCorrupt of
+//               the swap files.
 #pragma once
 
 #include <cstddef>

@@ -20,8 +20,8 @@ struct Event {
   int32_t op = -1;  // index into Program::operations
   PageId page = 0;  // moves only
   Tier from = Tier::kHost, to = Tier::kHost;
-  uint64_t from_offset = 0,
-           to_offset = 0;            // in the tier's arena, bytes; meaningless for kNvme: the store knows the slot
+  // In the tier's arena, bytes; meaningless for kNvme: the store knows the slot.
+  uint64_t from_offset = 0, to_offset = 0;
   std::vector<uint64_t> offsets{};   // operations only: where each of its uses is, in its tier's arena, in order
   std::vector<EventId> waits_for{};  // at most one for each lane, sorted
 };
@@ -44,9 +44,9 @@ using KindBytes = std::array<uint64_t, kKinds>;
 
 struct Plan {
   std::vector<Event> events{};
-  std::vector<uint64_t>
-      home_offset{};  // per page: offset of its berth in its home's arena; of use for persistent pages
-                      // whose home is device or host (where to load them), otherwise to be ignored
+  // Per page: offset of its berth in its home's arena; of use for persistent pages whose home is device or host (where
+  // to load them), otherwise to be ignored.
+  std::vector<uint64_t> home_offset{};
   std::array<uint64_t, kTiers> peak_bytes{};    // per tier: highest byte in use, berths included; nvme: sum of homes
   std::array<KindBytes, kTiers> peak_items{};   // what is there when most is: up to gaps, what peak_bytes consists of
   LaneBytes moved{};                            // per step

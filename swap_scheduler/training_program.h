@@ -3,16 +3,18 @@
 // The uses of each kind of operation, in this order (the interpreter in train/ reads them back in it):
 //
 //   kEmbedForward   slice's param; x0 (made by the first slice)
-//   kBlockForward   the layer's params; x[l]; x[l+1] (made); kept activations (made, if not recomputed); cache
-//   (updated, if any) kHeadForward    slice's param; head state (made by the first slice); first slice also: final
-//   norm's param, x[L];
+//   kBlockForward   the layer's params; x[l]; x[l+1] (made); kept activations (made, if not recomputed);
+//                   cache (updated, if any)
+//   kHeadForward    slice's param; head state (made by the first slice); first slice also: final norm's param, x[L];
 //                   then logits (made, if kept)
 //   kHeadBackward   slice's param; head state; d (made by the first); slice's fold if trained; logits if kept;
 //                   last slice also: final norm's param, x[L], norm's fold if trained
 //   kBlockBackward  the layer's params; x[l]; kept activations if any; d (updated); folds of its trainable pages
 //   kEmbedBackward  d; slice's fold
 //   kFinishGrad     the page's fold; the head's fold of the same page if tied; grad (made) unless the fold itself is
-//   the gradient kNorm           nothing kAdam           param; rest if any; exp_avg; exp_avg_sq; the gradient
+//                   the gradient
+//   kNorm           nothing
+//   kAdam           param; rest if any; exp_avg; exp_avg_sq; the gradient
 //
 // Backward takes the head's slices in reverse order, so that the last used comes first. With several groups of
 // micro-batches a fold is kept between them; the first micro-batch of the step makes it, the others update it.

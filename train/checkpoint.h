@@ -1,7 +1,7 @@
 // checkpoint-N: a Hugging Face folder with, beside the weights, what continuing bit by bit needs:
 //
-//   optimizer/master.safetensors, exp_avg.safetensors, exp_avg_sq.safetensors   fp32, under Hugging Face tensor names
-//   trainer_state.json                                                          written last
+//   optimizer/{master,exp_avg,exp_avg_sq}.safetensors   fp32, under Hugging Face tensor names
+//   trainer_state.json                                  written last
 //
 //   Durability  everything is written into checkpoint-N.partial, flushed, and the folder takes its name by a rename: a
 //               folder called checkpoint-N is whole. A failed or killed save leaves the last one as it was.

@@ -4,9 +4,10 @@
 //
 //   Ownership   borrows everything it is made from.
 //   Threads     one: the compute lane's. Operations of the adam lane run on that lane's thread
-//   (offload/optimizer_pass.h). Syncs       the host waits for the device once a step, at the norm (in evaluation: at
-//   the end). Errors      those of the engine; kNotFinite is the caller's to decide from the outcome. Limits      a
-//   step allocates nothing.
+//               (offload/optimizer_pass.h).
+//   Syncs       the host waits for the device once a step, at the norm (in evaluation: at the end).
+//   Errors      those of the engine; kNotFinite is the caller's to decide from the outcome.
+//   Limits      a step allocates nothing.
 #pragma once
 
 #include <span>

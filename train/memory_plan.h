@@ -25,8 +25,8 @@ struct TierLimits {
 struct MemoryPlanRequest {
   swap_scheduler::StepShape shape;  // micro_batches, group_size and keep_logits are decided here
   uint32_t group_size = 0;          // 0: auto, as many micro-batches as fit
-  std::vector<uint32_t>
-      windows;  // micro-batches of each kind of step: the full window first, then a short last one; empty: no training
+  // Micro-batches of each kind of step: the full window first, then a short last one; empty: no training.
+  std::vector<uint32_t> windows;
   uint32_t evaluation_batches = 0;  // micro-batches of an evaluation program; 0: none
   PlacementRequest placement;
   swap_scheduler::LookAhead look_ahead;

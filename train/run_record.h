@@ -16,7 +16,8 @@ namespace tidemill::train {
 class RunRecord {
  public:
   // Keeps the metrics of steps up to `resumed_step` and cuts the rest, which will be trained again; 0 starts anew.
-  static Result<std::unique_ptr<RunRecord>> Open(const std::string& output_dir, int64_t resumed_step, int64_t total_steps);
+  static Result<std::unique_ptr<RunRecord>> Open(const std::string& output_dir, int64_t resumed_step,
+                                                 int64_t total_steps);
 
   struct Step {
     int64_t step = 0;  // from 1

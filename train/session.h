@@ -1,8 +1,9 @@
 // A model ready to run: device, store, engine and interpreter behind one plan. What train, eval and generate share.
 //
-//   Ownership   owns all of it. Members are destroyed in reverse: the engine's lanes before the store, the store before
-//   the device. Threads     one thread. Errors      kDoesNotFit, kUnavailable and kIo while opening; later those of the
-//   engine.
+//   Ownership   owns all of it. Members are destroyed in reverse: the engine's lanes before the store, the store
+//               before the device.
+//   Threads     one thread.
+//   Errors      kDoesNotFit, kUnavailable and kIo while opening; later those of the engine.
 #pragma once
 
 #include <memory>

@@ -21,13 +21,14 @@ struct TrainerState {
   bool shuffle = true;
   std::string dtype;         // compute
   std::string data_digest;   // of the training files
-  std::string model_digest;  // of config.json and the tensors' names, shapes and dtypes
+  std::string model_digest;  // of config.json
   // May change, saying so.
   int64_t train_batch_size = 1, accumulation_steps = 1;
   std::string state_dtype = "fp32";
 };
 
-// What tells one model, or one set of training files, from another without reading all of it.
+// What tells one model, or one set of training files, from another without reading all of it: CRC-32C over the length
+// of config.json, or of each file in turn, and up to 1 MiB from each end of it.
 Result<std::string> ModelDigest(const std::string& model_directory);
 Result<std::string> DataDigest(const std::vector<std::string>& files);
 

@@ -55,7 +55,10 @@ class TrainingData {
 
  private:
   TrainingData(SampleSource source, const data::Sampler& sampler, int64_t accumulation_steps, int64_t total_steps)
-      : source_(std::move(source)), sampler_(sampler), accumulation_steps_(accumulation_steps), total_steps_(total_steps) {}
+      : source_(std::move(source)),
+        sampler_(sampler),
+        accumulation_steps_(accumulation_steps),
+        total_steps_(total_steps) {}
 
   SampleSource source_;
   data::Sampler sampler_;

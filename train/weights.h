@@ -1,7 +1,8 @@
 // Weights between a Hugging Face folder and the store, a page at a time.
 //
+//   Threads  one thread, and none while a step is carried out.
 //   Errors   kInvalidArgument names the tensor that is missing, unknown, or of another shape; then those of file and
-//   store.
+//            store.
 #pragma once
 
 #include <optional>

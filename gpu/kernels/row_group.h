@@ -1,7 +1,7 @@
 // The threads that work on one row together. A row-wise kernel is a template over such a group, written once:
 //
-//   for (int64_t i = 0; i < count; i += group.size()) sum += group.Load(row, i, count);   // each thread: element i +
-//   rank const float total = group.Sum(sum);                                                   // of all, known to all
+//   for (int64_t i = 0; i < count; i += group.size()) sum += group.Load(row, i, count);  // each: element i + rank
+//   const float total = group.Sum(sum);                                                  // of all, known to all
 //
 // HostGroup is sixteen lanes of one thread: F is a vector, Load() reads sixteen neighbours. A group of GPU threads has
 // F = float, reads element i + rank() and sums over the block. On the host Sum() is one tree whatever the registers, so
