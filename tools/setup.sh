@@ -6,7 +6,7 @@ packages=(
   g++ cmake ninja-build pkg-config                   # to build
   libexpected-dev nlohmann-json3-dev libsimdjson-dev # results, JSON
   libpcre2-dev libutf8proc-dev                       # tokenizers
-  libdnnl-dev                                        # matrix products
+  libdnnl-dev ocl-icd-opencl-dev                     # matrix products; its CMake files look for OpenCL
   liburing-dev libaio-dev libisal-dev                # storage, checksums
   libgtest-dev                                       # tests
   python3 python3-pip                                # quickstart: fetches and unpacks a model
