@@ -3,9 +3,8 @@
 set -euo pipefail
 
 packages=(
-  g++ cmake ninja-build pkg-config                   # to build
+  g++ cmake ninja-build                              # to build
   libexpected-dev nlohmann-json3-dev libsimdjson-dev # results, JSON
-  libpcre2-dev libutf8proc-dev                       # tokenizers
   libdnnl-dev ocl-icd-opencl-dev                     # matrix products; its CMake files look for OpenCL
   liburing-dev libaio-dev libisal-dev                # storage, checksums
   libgtest-dev                                       # tests
