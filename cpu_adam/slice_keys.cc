@@ -1,17 +1,13 @@
 #include "cpu_adam/slice_keys.h"
 
+#include "base/split_mix64.h"
+
 namespace tidemill::cpu_adam {
 namespace {
 
 enum Stream : uint64_t { kMomentStream = 1, kMasterStream = 2 };
 
-// The finaliser of SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", 2014).
-uint64_t Mix64(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
+uint64_t Mix64(uint64_t x) { return SplitMix64(x).Next(); }
 
 StreamKey KeyOf(const RoundingKey& key, uint64_t index_high, Stream stream) {
   const uint64_t mixed = Mix64(Mix64(Mix64(Mix64(key.seed) ^ static_cast<uint64_t>(key.step)) ^ index_high) ^

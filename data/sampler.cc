@@ -6,34 +6,19 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/split_mix64.h"
 
 namespace tidemill::data {
 namespace {
 
-class SplitMix64 {
- public:
-  explicit SplitMix64(uint64_t state) : state_(state) {}
-
-  uint64_t Next() {
-    state_ += 0x9E3779B97F4A7C15u;
-    uint64_t z = state_;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
+// Each of 0 to n - 1 with the same chance.
+uint32_t Below(uint32_t n, SplitMix64& random) {
+  const uint32_t unfair = (0u - n) % n;
+  for (;;) {
+    const uint64_t product = (random.Next() >> 32) * n;
+    if (static_cast<uint32_t>(product) >= unfair) return static_cast<uint32_t>(product >> 32);
   }
-
-  // Each of 0 to n - 1 with the same chance.
-  uint32_t Below(uint32_t n) {
-    const uint32_t unfair = (0u - n) % n;
-    for (;;) {
-      const uint64_t product = (Next() >> 32) * n;
-      if (static_cast<uint32_t>(product) >= unfair) return static_cast<uint32_t>(product >> 32);
-    }
-  }
-
- private:
-  uint64_t state_;
-};
+}
 
 uint64_t CeilDiv(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
@@ -57,7 +42,7 @@ std::vector<uint32_t> Sampler::OrderOf(const SamplerOptions& options, uint64_t e
   if (!options.shuffle) return order;
   // The first output of each starts the next, so that neighbouring seeds and epochs have unrelated orders.
   SplitMix64 random(SplitMix64(SplitMix64(options.seed).Next() ^ epoch).Next());
-  for (size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random.Below(static_cast<uint32_t>(i + 1))]);
+  for (size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[Below(static_cast<uint32_t>(i + 1), random)]);
   return order;
 }
 

@@ -5,7 +5,7 @@
 // windows of `accumulation_steps` (the last may be shorter, and is a step like the others): Hugging Face Trainer's
 // count, ceil(ceil(records / micro_batch_size) / accumulation_steps) steps an epoch.
 //
-// Shuffling is Fisher and Yates's, from the last place down, over SplitMix64 (Steele, Lea and Flood 2014), started from
+// Shuffling is Fisher and Yates's, from the last place down, over SplitMix64 (base/split_mix64.h), started from
 // the seed and the epoch; a place below n is drawn by Lemire's multiplication with rejection (arXiv:1805.10941), hence
 // without bias. No library's generator is used: orders are the same on every platform, for ever.
 //

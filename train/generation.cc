@@ -8,6 +8,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/split_mix64.h"
 #include "data/stream_decoder.h"
 #include "data/tokenizer.h"
 #include "train/jobs.h"
@@ -18,21 +19,6 @@
 
 namespace tidemill::train {
 namespace {
-
-// Steele, Lea & Flood, "Fast Splittable Pseudorandom Number Generators" (2014).
-class SplitMix64 {
- public:
-  explicit SplitMix64(uint64_t seed) : state_(seed) {}
-  double Uniform() {  // in [0, 1)
-    uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-  }
-
- private:
-  uint64_t state_;
-};
 
 int32_t Greedy(std::span<const float> logits) {
   return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
