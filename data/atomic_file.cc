@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/disk_full.h"
 
 namespace tidemill::data {
 namespace {
 
 Status WriteError(const char* what, const std::string& path, int error) {
   const std::string cause = std::string("cannot ") + what + " '" + path + "' (" + std::strerror(error) + ")";
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG)
-    return Fail(ErrorCode::kNoSpace, cause + ": free space there or choose another directory");
+  if (MeansDiskFull(error)) return Fail(ErrorCode::kNoSpace, cause + ": free space there or choose another directory");
   return Fail(ErrorCode::kIo, cause + ": check the directory and its permissions");
 }
 

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/disk_full.h"
 
 namespace tidemill::data {
 
 tl::unexpected<Error> TokenSpool::Failed(const char* what, int error) const {
-  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  return Fail(full ? ErrorCode::kNoSpace : ErrorCode::kIo,
+  return Fail(MeansDiskFull(error) ? ErrorCode::kNoSpace : ErrorCode::kIo,
               std::string("cannot ") + what + " the token ids of a text, " + std::strerror(error) + " (" + directory_ +
                   "): free space there, or set TMPDIR");
 }

@@ -3,10 +3,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/disk_full.h"
+
 namespace tidemill::io {
 namespace {
-
-bool MeansFull(int error_number) { return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG; }
 
 std::string Advice(int error_number) {
   switch (error_number) {
@@ -39,7 +39,7 @@ std::string DescribeErrno(int error_number) {
 Error TransferError(const BlockFile& file, IoRequest::Op op, uint64_t offset_bytes, uint64_t expected_bytes,
                     uint64_t moved_bytes, int error_number) {
   const std::string what = op == IoRequest::Op::kRead ? "read failed: " : "write failed: ";
-  return {MeansFull(error_number) ? ErrorCode::kNoSpace : ErrorCode::kStorage,
+  return {MeansDiskFull(error_number) ? ErrorCode::kNoSpace : ErrorCode::kStorage,
           what + DescribeErrno(error_number) + " " + Place(file, offset_bytes, expected_bytes, moved_bytes) + ": " +
               Advice(error_number)};
 }

@@ -12,6 +12,7 @@
 #include "base/aligned_buffer.h"
 #include "base/byte_size.h"
 #include "base/check.h"
+#include "base/disk_full.h"
 #include "io/io_error.h"
 
 namespace tidemill::io {
@@ -44,7 +45,7 @@ Status Reserve(const DirectFd& opened, const std::string& path, uint64_t bytes) 
   // A file system without reservation: the size is set, and a disk that fills up is found when writing.
   if (result != 0 && errno == EOPNOTSUPP) result = ::ftruncate(opened.fd.get(), static_cast<off_t>(bytes));
   if (result == 0) return Ok();
-  if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) return TooSmall(path, bytes, errno);
+  if (MeansDiskFull(errno)) return TooSmall(path, bytes, errno);
   return tl::make_unexpected(FileError("cannot reserve the swap file", path, errno));
 }
 

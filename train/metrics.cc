@@ -11,6 +11,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/disk_full.h"
+
 namespace tidemill::train {
 namespace {
 
@@ -33,8 +35,7 @@ std::string Named(const std::array<std::string_view, kCount>& names,
 }
 
 tl::unexpected<Error> Failed(std::string_view what, const std::string& path, int error_number) {
-  const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
-  return Fail(full ? ErrorCode::kNoSpace : ErrorCode::kIo,
+  return Fail(MeansDiskFull(error_number) ? ErrorCode::kNoSpace : ErrorCode::kIo,
               std::string(what) + " (" + path + "): " + std::strerror(error_number));
 }
 
