@@ -41,6 +41,7 @@ Engine::~Engine() {
   progress_.Fail({ErrorCode::kUnavailable, "the engine is being closed"});
   step_changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  (void)compute_.Synchronize();  // a failed step's operations still report to this engine
 }
 
 void Engine::StartStep(const Schedule& schedule) {

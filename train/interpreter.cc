@@ -88,6 +88,13 @@ void Interpreter::Upload(std::span<const TokenBatch> batches) {
 }
 
 Result<StepOutcome> Interpreter::Run(const RunnableProgram& program) {
+  auto outcome = RunOperations(program);
+  // The batches are the caller's again, and a step that failed may still be reading them.
+  if (!outcome.has_value()) (void)parts_.compute.Synchronize();
+  return outcome;
+}
+
+Result<StepOutcome> Interpreter::RunOperations(const RunnableProgram& program) {
   StepOutcome outcome;
   const auto& operations = program.planned->built.program.operations;
   shape_ = &program.planned->shape;

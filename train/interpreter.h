@@ -84,6 +84,7 @@ class Interpreter {
 
   void Upload(std::span<const TokenBatch> batches);
   Result<StepOutcome> Run(const RunnableProgram& program);
+  Result<StepOutcome> RunOperations(const RunnableProgram& program);
   Status RunOperation(const Operation& op, Views views, StepOutcome& outcome);
   void EmbedForward(const Operation& op, Views views);
   void BlockForward(const Operation& op, Views views);
