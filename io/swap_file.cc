@@ -94,6 +94,11 @@ Result<SwapFile> SwapFile::Open(const std::string& path, uint64_t capacity_bytes
   return SwapFile(path, bytes, std::move(opened), /*keep=*/true);
 }
 
+bool SwapFile::Removed() const {
+  struct stat info {};
+  return ::fstat(opened_.fd.get(), &info) == 0 && info.st_nlink == 0;
+}
+
 SwapFile::~SwapFile() {
   if (opened_.fd.get() >= 0 && !keep_) ::unlink(path_.c_str());
 }

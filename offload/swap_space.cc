@@ -100,7 +100,9 @@ Status SwapSpace::Transfer(io::IoRequest::Op op, const Place& place, uint8_t slo
                               .priority = read ? io::Priority::kDemand : io::Priority::kWriteBack};
   io::IoBatch batch;
   queue_->Submit({&request, 1}, batch);
-  return batch.Wait();
+  Status status = batch.Wait();
+  if (!status.has_value()) status.error().message = "page " + place.page.name + ": " + status.error().message;
+  return status;
 }
 
 Status SwapSpace::WritePage(PageId page, std::span<std::byte> bytes) {
@@ -119,6 +121,11 @@ Status SwapSpace::ReadPage(PageId page, std::span<std::byte> bytes) {
   const auto started = std::chrono::steady_clock::now();
   const Place& place = places_[page];
   TM_CHECK(place.written);
+  if (files_[place.file].Removed())
+    return Fail(ErrorCode::kCorrupt,
+                "page " + place.page.name + " is lost: its swap file was removed during the run (" +
+                    files_[place.file].path() + ", offset " + std::to_string(place.slot_offset[place.current]) +
+                    "): keep others out of the directory, and resume from the last checkpoint");
   TM_RETURN_IF_ERROR(Transfer(io::IoRequest::Op::kRead, place, place.current, bytes));
   const uint32_t found = io::Crc32c(bytes);
   if (found != place.checksum[place.current])

@@ -8,6 +8,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/byte_size.h"
+#include "tests/fakes/refuse_direct.h"
 
 namespace tidemill::offload {
 namespace {
@@ -81,6 +82,37 @@ TEST_F(SwapSpaceTest, ATruncatedFileIsAnErrorThatNamesIt) {
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(status.error().code, ErrorCode::kCorrupt);
   EXPECT_NE(status.error().message.find(path()), std::string::npos);
+}
+
+TEST_F(SwapSpaceTest, ARemovedFileIsAnErrorThatNamesPageFileAndOffset) {
+  const auto space = Open();
+  ASSERT_TRUE(space->WritePage(2, Filled(12288, 7)).has_value());
+  std::filesystem::remove(path());
+  const Status status = space->ReadPage(2, Filled(12288, 0));
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code, ErrorCode::kCorrupt);
+  for (const std::string& part : {std::string("b.grad"), path(), std::string("offset 16384")})
+    EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
+}
+
+TEST_F(SwapSpaceTest, NothingIsCopiedOnceMoreByTheKernelWhereDirectTransfersWork) {
+  const auto space = Open();
+  if (!space->notes().empty()) GTEST_SKIP() << space->notes().front();
+  ASSERT_TRUE(space->WritePage(0, Filled(8192, 1)).has_value());
+  ASSERT_TRUE(space->ReadPage(0, Filled(8192, 0)).has_value());
+  EXPECT_EQ(space->buffered_bytes(), 0U);
+}
+
+TEST_F(SwapSpaceTest, BytesThatTheKernelCopiesOnceMoreAreCounted) {
+  const bool refused = fakes::WithoutDirectIo([this] {
+    const auto space = Open();
+    ASSERT_TRUE(space->WritePage(0, Filled(8192, 1)).has_value());
+    ASSERT_TRUE(space->ReadPage(0, Filled(8192, 0)).has_value());
+    EXPECT_EQ(space->buffered_bytes(), 2U * 8192);
+    ASSERT_EQ(space->notes().size(), 1U);
+    EXPECT_NE(space->notes().front().find("O_DIRECT is refused"), std::string::npos) << space->notes().front();
+  });
+  if (!refused) GTEST_SKIP() << "system call filters are not permitted here";
 }
 
 TEST_F(SwapSpaceTest, LeavesNothingBehind) {
