@@ -110,8 +110,17 @@ std::map<int64_t, std::string> Checkpoints(const std::string& output_dir) {
 Status MakeDirectory(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return Fail(ErrorCode::kIo, "cannot make the directory (" + path + "): " + error.message());
+  if (error)
+    return Fail(error == std::errc::no_space_on_device ? ErrorCode::kNoSpace : ErrorCode::kIo,
+                "cannot make the directory (" + path + "): " + error.message());
   return Ok();
+}
+
+Status FillCheckpoint(const SaveSource& source, const TrainerState& state, const std::string& directory) {
+  TM_RETURN_IF_ERROR(MakeDirectory(directory + "/optimizer"));
+  TM_RETURN_IF_ERROR(SaveModel(source, directory));
+  for (const StateFile& file : kStateFiles) TM_RETURN_IF_ERROR(SaveState(source, file, directory));
+  return data::WriteFileAtomically(directory + "/trainer_state.json", FormatTrainerState(state));
 }
 
 }  // namespace
@@ -129,10 +138,10 @@ Status SaveCheckpoint(const SaveSource& source, const TrainerState& state, const
   const std::string partial = name + std::string(kPartial);
   std::error_code error;
   fs::remove_all(partial, error);
-  TM_RETURN_IF_ERROR(MakeDirectory(partial + "/optimizer"));
-  TM_RETURN_IF_ERROR(SaveModel(source, partial));
-  for (const StateFile& file : kStateFiles) TM_RETURN_IF_ERROR(SaveState(source, file, partial));
-  TM_RETURN_IF_ERROR(data::WriteFileAtomically(partial + "/trainer_state.json", FormatTrainerState(state)));
+  if (Status status = FillCheckpoint(source, state, partial); !status.has_value()) {
+    fs::remove_all(partial, error);  // a full disk gets its room back
+    return status;
+  }
   fs::remove_all(name, error);  // of an earlier run that came this far
   fs::rename(partial, name, error);
   if (error) return Fail(ErrorCode::kIo, "cannot rename the finished checkpoint (" + partial + "): " + error.message());
