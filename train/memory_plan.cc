@@ -1,6 +1,7 @@
 #include "train/memory_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/byte_size.h"
@@ -78,6 +79,22 @@ class Planning {
     return plan;
   }
 
+  // Every program of the run, the training ones first.
+  std::vector<BuiltProgram> Programs(const Placement& placement, uint32_t group) const {
+    std::vector<BuiltProgram> programs;
+    StepShape shape = request_.shape;
+    shape.group_size = group;
+    for (const uint32_t window : request_.windows) {
+      shape.micro_batches = window;
+      programs.push_back(swap_scheduler::TrainingProgram(layout_, shape, placement));
+    }
+    if (request_.evaluation_batches > 0) {
+      shape.micro_batches = request_.evaluation_batches;
+      programs.push_back(swap_scheduler::EvaluationProgram(layout_, shape, placement, !request_.windows.empty()));
+    }
+    return programs;
+  }
+
  private:
   Status Add(BuiltProgram built, const StepShape& shape, std::deque<PlannedProgram>& programs) const {
     TM_ASSIGN_OR_RETURN(Plan plan, swap_scheduler::MakePlan(built.program, budgets_, request_.look_ahead));
@@ -102,29 +119,8 @@ class Planning {
   Budgets budgets_;
 };
 
-// What to change, by the placement and the group that need least.
-Error DoesNotFit(const PageLayout& layout, const MemoryPlanRequest& request, const Planning& planning,
-                 const MemoryPlan& least, const Error& reason) {
-  const StepShape& shape = least.shape;
-  const BuiltProgram built = request.windows.empty()
-                                 ? swap_scheduler::EvaluationProgram(layout, shape, least.placement, false)
-                                 : swap_scheduler::TrainingProgram(layout, shape, least.placement);
-  const auto fit = swap_scheduler::SmallestThatFits(built.program, planning.budgets(), request.look_ahead);
-  if (!fit.has_value()) return reason;
-  std::string change;
-  const uint64_t device = fit->device_bytes + request.device_fixed_bytes,
-                 host = fit->host_bytes + request.host_fixed_bytes;
-  if (device > request.limits.device_bytes) change = FormatBytes(device) + " of device memory";
-  if (host > request.limits.host_bytes)
-    change += (change.empty() ? "" : " and ") + FormatBytes(host) + " of host memory (--host-memory)";
-  return {reason.code, reason.message + "; the smallest change that would fit: " + change +
-                           (request.limits.has_nvme ? "" : ", or a swap directory (--swap-dir)")};
-}
-
-}  // namespace
-
-Result<MemoryPlan> PlanMemory(const PageLayout& layout, const MemoryPlanRequest& request) {
-  TM_CHECK(!request.windows.empty() || request.evaluation_batches > 0);
+// The fastest placement that can be planned, or why the last one cannot.
+Result<MemoryPlan> PlanFirst(const PageLayout& layout, const MemoryPlanRequest& request) {
   const Planning planning(layout, request);
   Error last{ErrorCode::kDoesNotFit, "no placement fits"};
   for (const Placement& placement : PlacementCandidates(request.placement, request.limits.has_nvme)) {
@@ -141,12 +137,72 @@ Result<MemoryPlan> PlanMemory(const PageLayout& layout, const MemoryPlanRequest&
       }
     }
   }
-  MemoryPlan least;
-  least.placement = PlacementCandidates(request.placement, request.limits.has_nvme).back();
-  least.shape = request.shape;
-  least.shape.group_size = planning.Groups().back();
-  least.shape.micro_batches = request.windows.empty() ? request.evaluation_batches : request.windows.front();
-  return tl::make_unexpected(DoesNotFit(layout, request, planning, least, last));
+  return tl::make_unexpected(last);
+}
+
+// Limits that are whole MiB (small ones KiB), so that the number that is printed is the number that was planned.
+uint64_t RoundUp(uint64_t bytes) { return AlignUp(bytes, bytes < 8 * kMiB ? 4 * kKiB : kMiB); }
+std::string Exactly(uint64_t bytes) {
+  return bytes % kMiB == 0 ? std::to_string(bytes / kMiB) + " MiB" : std::to_string(bytes / kKiB) + " KiB";
+}
+
+// Limits no smaller than the given ones in which every program of the run was planned, with the placement and the group
+// that need least. Nothing if none were found.
+std::optional<TierLimits> LimitsThatFit(const PageLayout& layout, MemoryPlanRequest request) {
+  constexpr int kRounds = 8;  // each program may want a little more than the one before
+  const uint32_t group = Planning(layout, request).Groups().back();
+  const Placement placement = PlacementCandidates(request.placement, request.limits.has_nvme).back();
+  const uint64_t nvme_bytes = std::exchange(request.limits.nvme_bytes, UINT64_MAX);
+  for (int round = 0; round < kRounds; ++round) {
+    const Planning planning(layout, request);
+    if (const auto plan = planning.Try(placement, group, false); plan.has_value()) {
+      request.limits.nvme_bytes = plan->peak_bytes[2] > nvme_bytes ? RoundUp(plan->peak_bytes[2]) : nvme_bytes;
+      return request.limits;
+    }
+    for (const BuiltProgram& built : planning.Programs(placement, group)) {
+      const auto fit =
+          swap_scheduler::SmallestThatFits(built.program, Planning(layout, request).budgets(), request.look_ahead);
+      if (!fit.has_value()) return std::nullopt;
+      TierLimits& limits = request.limits;
+      const uint64_t device = fit->device_bytes + request.device_fixed_bytes,
+                     host = fit->host_bytes + request.host_fixed_bytes;
+      if (device > limits.device_bytes) limits.device_bytes = RoundUp(device);
+      if (host > limits.host_bytes) limits.host_bytes = RoundUp(host);
+    }
+  }
+  return std::nullopt;
+}
+
+// What to change so that it fits: limits that were planned, and a swap directory where one would do.
+std::string SmallestChange(const PageLayout& layout, const MemoryPlanRequest& request) {
+  std::vector<std::string> changes;
+  if (const auto limits = LimitsThatFit(layout, request)) {
+    if (limits->device_bytes > request.limits.device_bytes)
+      changes.push_back(Exactly(limits->device_bytes) + " of device memory (--device-memory, within mem= of --device)");
+    if (limits->host_bytes > request.limits.host_bytes)
+      changes.push_back(Exactly(limits->host_bytes) + " of host memory (--host-memory)");
+    if (limits->nvme_bytes > request.limits.nvme_bytes)
+      changes.push_back(Exactly(limits->nvme_bytes) + " of swap (--swap-size)");
+  }
+  std::string text;
+  for (const std::string& change : changes) text += (text.empty() ? "" : " and ") + change;
+  if (request.limits.has_nvme) return text;
+  MemoryPlanRequest with_nvme = request;
+  with_nvme.limits.has_nvme = true;
+  if (PlanFirst(layout, with_nvme).has_value())
+    text += (text.empty() ? "" : ", or ") + std::string("a swap directory (--swap-dir)");
+  return text;
+}
+
+}  // namespace
+
+Result<MemoryPlan> PlanMemory(const PageLayout& layout, const MemoryPlanRequest& request) {
+  TM_CHECK(!request.windows.empty() || request.evaluation_batches > 0);
+  auto plan = PlanFirst(layout, request);
+  if (plan.has_value() || plan.error().code != ErrorCode::kDoesNotFit) return plan;
+  if (const std::string change = SmallestChange(layout, request); !change.empty())
+    plan.error().message += "; the smallest change that would fit: " + change;
+  return plan;
 }
 
 }  // namespace tidemill::train

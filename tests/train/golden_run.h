@@ -45,10 +45,7 @@ class GoldenRun {
   // Trains into output() with the golden recipe, `extra` flags last.
   RunResult Train(const std::vector<std::pair<std::string, std::string>>& extra, bool fresh = true) const {
     if (fresh) std::filesystem::remove_all(output());
-    std::vector<FlagValue> values;
-    for (const auto& [name, value] : Recipe()) values.push_back({name, value});
-    for (const auto& [name, value] : extra) values.push_back({name, value});
-    const auto config = ParseRunConfig(RunKind::kTrain, FlagSet(RunFlags(RunKind::kTrain), std::move(values)));
+    const auto config = Config(extra);
     if (!config.has_value()) return {tl::make_unexpected(config.error()), {}, {}};
     RunResult result{train::Train(*config), {}, {}};
     std::istringstream lines(Read(output() + "/metrics.jsonl"));
@@ -58,6 +55,17 @@ class GoldenRun {
     }
     result.weights = Read(output() + "/model.safetensors");
     return result;
+  }
+
+  // The golden recipe, `extra` flags last.
+  Result<RunConfig> Config(const std::vector<std::pair<std::string, std::string>>& extra) const {
+    return ParseRunConfig(RunKind::kTrain, Flags(RunKind::kTrain, extra));
+  }
+  FlagSet Flags(RunKind kind, const std::vector<std::pair<std::string, std::string>>& extra) const {
+    std::vector<FlagValue> values;
+    for (const auto& [name, value] : Recipe()) values.push_back({name, value});
+    for (const auto& [name, value] : extra) values.push_back({name, value});
+    return FlagSet(RunFlags(kind), std::move(values));
   }
 
   static std::string Read(const std::string& path) {

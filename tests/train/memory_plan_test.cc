@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/byte_size.h"
 #include "tests/fakes/small_model.h"
+#include "tests/train/named_change.h"
 
 namespace tidemill::train {
 namespace {
@@ -68,6 +71,40 @@ TEST(PlanMemory, SaysWhenNothingFits) {
   const auto plan = PlanMemory(layout, Request(32 * kMiB, 32 * kMiB, true));
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code, ErrorCode::kDoesNotFit);
+}
+
+TEST(PlanMemory, FitsOnceTheSmallestChangeThatItNamesIsMade) {
+  const PageLayout layout = LayOut(SmolLm2());
+  for (const auto& [device, host, has_nvme] :
+       {std::tuple(32 * kMiB, 32 * kMiB, true), std::tuple(300 * kMiB, 9 * kMiB, true),
+        std::tuple(40 * kMiB + 1, 2 * kGiB, true), std::tuple(kGiB, 100 * kMiB, false), std::tuple(0UL, 0UL, true)}) {
+    MemoryPlanRequest request = Request(device, host, has_nvme);
+    request.windows = {4, 3};
+    request.evaluation_batches = 2;
+    request.limits.nvme_bytes = has_nvme ? kGiB : UINT64_MAX;
+    const auto refused = PlanMemory(layout, request);
+    ASSERT_FALSE(refused.has_value());
+    const std::string& message = refused.error().message;
+    SCOPED_TRACE(message);
+    const auto more_device = NamedBytes(message, "device memory"), more_host = NamedBytes(message, "host memory"),
+               more_nvme = NamedBytes(message, "swap");
+    ASSERT_TRUE(more_device || more_host || more_nvme);
+    request.limits.device_bytes = more_device.value_or(device);
+    request.limits.host_bytes = more_host.value_or(host);
+    request.limits.nvme_bytes = more_nvme.value_or(request.limits.nvme_bytes);
+    const auto plan = PlanMemory(layout, request);
+    EXPECT_TRUE(plan.has_value()) << plan.error().message;
+  }
+}
+
+TEST(PlanMemory, NamesASwapDirectoryOnlyWhereOneWouldDo) {
+  const PageLayout layout = LayOut(SmolLm2());
+  const auto would = PlanMemory(layout, Request(300 * kMiB, 200 * kMiB, false));
+  ASSERT_FALSE(would.has_value());
+  EXPECT_NE(would.error().message.find("or a swap directory (--swap-dir)"), std::string::npos) << would.error().message;
+  const auto would_not = PlanMemory(layout, Request(32 * kMiB, 200 * kMiB, false));
+  ASSERT_FALSE(would_not.has_value());
+  EXPECT_EQ(would_not.error().message.find("--swap-dir"), std::string::npos) << would_not.error().message;
 }
 
 TEST(PlanMemory, RefusesNvmeWithoutASwapDirectory) {

@@ -5,6 +5,7 @@
 
 #include "data/safetensors_reader.h"
 #include "tests/train/golden_run.h"
+#include "tests/train/named_change.h"
 
 namespace tidemill::train {
 namespace {
@@ -104,6 +105,23 @@ TEST(Training, MovesBytesOnTheLanesThatAPlacementNeedsAndOnNoOther) {
   EXPECT_TRUE(std::filesystem::is_empty(run.swap()));
 }
 
+// Every lane has something to do at the same time as the others; run it under TSan.
+TEST(Training, AThrottledRunWithAllLanesBusyHasTheBitsOfOneThatIsNot) {
+  const GoldenRun run("llama_gqa_tied_f32");
+  const Flags common = Joined({{"max-steps", "2"}}, Everywhere(run, "nvme"));
+  const RunResult free = run.Train(common);
+  ASSERT_TRUE(free.status.has_value()) << free.status.error().message;
+  const RunResult slow = run.Train(
+      Joined(common, {{"device", "host:mem=256MiB,pcie=200MB/s,flops=2e9,nvme-read=100MB/s,nvme-write=100MB/s"}}));
+  ExpectSameBits(free, slow, "throttled");
+  for (const auto& step : slow.steps) {
+    for (const char* lane : {"upload", "download", "nvme_read", "nvme_write"})
+      EXPECT_GT(step["moved_bytes"][lane], 0) << lane;
+    for (const char* lane : {"compute", "upload", "download", "nvme_read", "nvme_write", "adam"})
+      EXPECT_GT(step["busy_seconds"][lane], 0) << lane;
+  }
+}
+
 TEST(Training, ResumesBitForBitInAnotherPlacement) {
   const GoldenRun run("llama_gqa_tied_f32");
   const Flags bf16{{"dtype", "bf16"}};
@@ -142,13 +160,43 @@ TEST(Training, FrozenTensorsKeepTheirBytesAndTheRestMoves) {
   }
 }
 
-TEST(Training, RefusesBudgetsThatDoNotFitAndNamesAChangeThatDoes) {
-  const GoldenRun run("llama_gqa_tied_f32");
-  const RunResult refused = run.Train({{"device", "host:mem=100KiB"}, {"host-memory", "1MiB"}});
-  ASSERT_FALSE(refused.status.has_value());
-  EXPECT_EQ(refused.status.error().code, ErrorCode::kDoesNotFit);
-  EXPECT_NE(refused.status.error().message.find("smallest change that would fit"), std::string::npos)
-      << refused.status.error().message;
+TEST(Training, RefusesBudgetsThatDoNotFitAndTakesTheSmallestChangeThatItNames) {
+  for (const char* model : {"llama_gqa_tied_f32", "qwen3_qknorm_bf16"}) {
+    const GoldenRun run(model);
+    for (const auto& [device, host] : {std::pair(100 * kKiB, kMiB), std::pair(2 * kMiB, 20 * kKiB)}) {
+      const auto budgets = [&](uint64_t device_bytes, uint64_t host_bytes) {
+        return Flags{{"max-steps", "1"},
+                     {"max-length", "64"},
+                     {"swap-dir", run.swap()},
+                     {"device", "host:mem=" + std::to_string(device_bytes)},
+                     {"host-memory", std::to_string(host_bytes)}};
+      };
+      const auto options = ParsePlanOptions(run.Flags(RunKind::kPlan, budgets(device, host)));
+      ASSERT_TRUE(options.has_value()) << options.error().message;
+      for (const bool plan : {true, false}) {
+        std::string message;
+        if (plan) {
+          const auto report = PlanRun(*options);
+          ASSERT_TRUE(report.has_value()) << report.error().message;
+          EXPECT_FALSE(report->fits);
+          message = report->smallest_change;
+        } else {
+          const RunResult refused = run.Train(budgets(device, host));
+          ASSERT_FALSE(refused.status.has_value());
+          EXPECT_EQ(refused.status.error().code, ErrorCode::kDoesNotFit);
+          message = refused.status.error().message;
+        }
+        SCOPED_TRACE(message);
+        const Flags changed = budgets(NamedBytes(message, "device memory").value_or(device),
+                                      NamedBytes(message, "host memory").value_or(host));
+        const auto fits = PlanRun(*ParsePlanOptions(run.Flags(RunKind::kPlan, changed)));
+        ASSERT_TRUE(fits.has_value()) << fits.error().message;
+        EXPECT_TRUE(fits->fits || !plan) << fits->smallest_change;
+        const RunResult trained = run.Train(changed);
+        EXPECT_TRUE(trained.status.has_value()) << trained.status.error().message;
+      }
+    }
+  }
 }
 
 }  // namespace
