@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +29,7 @@ class GoldenRun {
       : model_(std::string(TIDEMILL_SOURCE_DIR) + "/tests/golden/models/" + model) {
     golden_ = nlohmann::json::parse(Read(model_ + "/golden.json"));
     const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
-    work_ = testing::TempDir() + "/golden_run_" + info->name() + "_" + model;
+    work_ = testing::TempDir() + "/golden_run_" + info->name() + "_" + model + "_" + std::to_string(getpid());
     for (char& c : work_) c = c == ' ' ? '_' : c;
     std::filesystem::remove_all(work_);
     std::filesystem::create_directories(swap());

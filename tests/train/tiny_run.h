@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -114,7 +115,8 @@ class TinyRun {
  public:
   TinyRun() {
     const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
-    work_ = testing::TempDir() + "/tiny_run_" + info->test_suite_name() + "_" + info->name();
+    work_ = testing::TempDir() + "/tiny_run_" + info->test_suite_name() + "_" + info->name() + "_" +
+            std::to_string(getpid());
     std::filesystem::remove_all(work_);
     std::filesystem::create_directories(swap());
     std::filesystem::create_directories(model());
