@@ -10,6 +10,7 @@
 #include "base/byte_size.h"
 #include "data/atomic_file.h"
 #include "data/input_file.h"
+#include "data/output_directory.h"
 
 namespace tidemill::data {
 namespace {
@@ -88,11 +89,8 @@ Result<std::vector<std::string>> CompanionFiles(const std::string& directory) {
 
 Status CopyCompanionFiles(const std::string& source, const std::string& output, std::optional<DType> dtype) {
   TM_ASSIGN_OR_RETURN(const std::vector<std::string> names, CompanionFiles(source));
+  TM_RETURN_IF_ERROR(MakeDirectory(output));
   std::error_code error;
-  fs::create_directories(output, error);
-  if (error)
-    return Fail(ErrorCode::kIo, "cannot make the directory '" + output + "' (" + error.message() +
-                                    "): check its parent and permissions");
   const bool in_place = fs::equivalent(source, output, error);
   for (const std::string& name : names) {
     const std::string from = (fs::path(source) / name).string(), to = (fs::path(output) / name).string();

@@ -11,6 +11,7 @@
 #include "data/gguf_reader.h"
 #include "data/gguf_tokenizer.h"
 #include "data/model_folder_writer.h"
+#include "data/output_directory.h"
 
 namespace tidemill::data {
 namespace {
@@ -78,18 +79,12 @@ class Layout {
     const GgufTensor* source = reader_.Find(from);
     if (source == nullptr) return Refuse("tensor '" + from + "' is missing", reader_.path());
     if (source->shape != shape)
-      return Refuse(
-          "tensor '" + from + "' has the shape " + Text(source->shape) + " where the model has " + Text(shape),
-          reader_.path());
+      return Refuse("tensor '" + from + "' has the shape " + ShapeText(source->shape) + " where the model has " +
+                        ShapeText(shape),
+                    reader_.path());
     used_.insert(source->name);
     tensors_.push_back({{std::move(to), dtype_, std::move(shape)}, source, permuted_heads});
     return Ok();
-  }
-
-  static std::string Text(const std::vector<uint64_t>& shape) {
-    std::string text = "[";
-    for (size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-    return text + "]";
   }
 
   const GgufReader& reader_;

@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "data/utf8.h"
 
 namespace tidemill::data {
 namespace {
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Lines with their places, through getline(3).
 class LineReader {

@@ -1,20 +1,16 @@
 #include "data/model_folder_writer.h"
 
-#include <sys/statvfs.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <unordered_set>
 #include <utility>
 
-#include "base/byte_size.h"
 #include "base/check.h"
 #include "data/json_text.h"
+#include "data/output_directory.h"
 
 namespace tidemill::data {
 namespace {
@@ -67,18 +63,6 @@ std::vector<std::vector<TensorSpec>> PlanShards(const std::vector<TensorSpec>& t
   return shards;
 }
 
-Status RequireFreeSpace(const std::string& directory, uint64_t bytes) {
-  struct statvfs status {};
-  if (statvfs(directory.c_str(), &status) != 0)
-    return Fail(ErrorCode::kIo, "cannot measure the free space ('" + directory + "': " + std::strerror(errno) +
-                                    "): check the directory and its permissions");
-  const uint64_t free_bytes = uint64_t{status.f_bavail} * uint64_t{status.f_frsize};
-  if (free_bytes >= bytes) return Ok();
-  return Fail(ErrorCode::kDoesNotFit, FormatBytes(bytes) + " are needed and " + FormatBytes(free_bytes) +
-                                          " are free ('" + directory + "'): free " + FormatBytes(bytes - free_bytes) +
-                                          " there or choose another directory");
-}
-
 Result<ModelFolderWriter> ModelFolderWriter::Create(const std::string& directory,
                                                     const std::vector<TensorSpec>& tensors, uint64_t max_shard_bytes,
                                                     const Metadata& extra) {
@@ -90,11 +74,7 @@ Result<ModelFolderWriter> ModelFolderWriter::Create(const std::string& directory
       return Fail(ErrorCode::kInvalidArgument,
                   "tensor '" + tensor.name + "' is there twice ('" + directory + "'): it cannot be saved");
   }
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error)
-    return Fail(ErrorCode::kIo, "cannot make the directory '" + directory + "' (" + error.message() +
-                                    "): check its parent and permissions");
+  TM_RETURN_IF_ERROR(MakeDirectory(directory));
   ModelFolderWriter writer;
   writer.directory_ = directory;
   writer.extra_ = extra;

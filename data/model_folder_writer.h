@@ -24,9 +24,6 @@ namespace tidemill::data {
 // Which tensors go into which shard; one shard at least. `max_shard_bytes` counts tensor bytes.
 std::vector<std::vector<TensorSpec>> PlanShards(const std::vector<TensorSpec>& tensors, uint64_t max_shard_bytes);
 
-// kDoesNotFit when the file system of `directory` has less than `bytes` free for this user.
-Status RequireFreeSpace(const std::string& directory, uint64_t bytes);
-
 class ModelFolderWriter {
  public:
   // The directory is made if it is missing. A limit of 0 is refused.

@@ -9,12 +9,12 @@
 #include "data/record_source.h"
 #include "data/stream_encoder.h"
 #include "data/token_spool.h"
+#include "data/utf8.h"
 
 namespace tidemill::data {
 namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 class PlainTextSource final : public RecordSource {
  public:

@@ -166,6 +166,12 @@ Result<uint64_t> ElementsOf(const std::vector<uint64_t>& shape) {
   return static_cast<uint64_t>(product);
 }
 
+std::string ShapeText(const std::vector<uint64_t>& shape) {
+  std::string text = "[";
+  for (const uint64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
 uint64_t BytesOf(const TensorSpec& spec) { return ElementsOf(spec.shape).value_or(0) * SizeOf(spec.dtype); }
 
 Result<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, uint64_t file_bytes, const std::string& path) {

@@ -46,6 +46,8 @@ struct SafetensorsHeader {
 
 // The product of a shape, or nothing when it does not fit 63 bits.
 Result<uint64_t> ElementsOf(const std::vector<uint64_t>& shape);
+// "[2, 3]", for messages.
+std::string ShapeText(const std::vector<uint64_t>& shape);
 // Bytes of a declared tensor; its shape must have been checked with ElementsOf.
 uint64_t BytesOf(const TensorSpec& spec);
 

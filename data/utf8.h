@@ -13,6 +13,7 @@
 namespace tidemill::data {
 
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 struct Utf8Step {
   uint32_t code;        // U+FFFD when bad

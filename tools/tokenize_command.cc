@@ -7,6 +7,7 @@
 #include "data/json_line.h"
 #include "data/json_text.h"
 #include "data/tokenizer.h"
+#include "data/utf8.h"
 #include "tools/commands.h"
 
 namespace tidemill::tools {
@@ -19,8 +20,6 @@ constexpr FlagSpec kFlags[] = {
     {"decode", FlagKind::kBool, "false", "input lines are arrays of ids, output lines JSON strings"},
     {"skip-special-tokens", FlagKind::kBool, "false", "with --decode: leave special tokens out"},
 };
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 class Translator {
  public:
@@ -35,7 +34,7 @@ class Translator {
   Result<std::string> Translate(std::string_view line, uint64_t number) {
     const data::LinePlace place{"standard input", number};
     if (!decode_ && !jsonl_) return Ids(line, place);
-    if (number == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+    if (number == 1 && line.starts_with(data::kByteOrderMark)) line.remove_prefix(data::kByteOrderMark.size());
     if (data::IsBlankLine(line)) return std::string();
     TM_RETURN_IF_ERROR(json_.Parse(line, place));
     if (!decode_) {

@@ -9,6 +9,7 @@
 
 #include "data/atomic_file.h"
 #include "data/companion_files.h"
+#include "data/output_directory.h"
 #include "data/safetensors_reader.h"
 #include "data/safetensors_writer.h"
 #include "io/file_ops.h"
@@ -107,17 +108,8 @@ std::map<int64_t, std::string> Checkpoints(const std::string& output_dir) {
   return found;
 }
 
-Status MakeDirectory(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error)
-    return Fail(error == std::errc::no_space_on_device ? ErrorCode::kNoSpace : ErrorCode::kIo,
-                "cannot make the directory (" + path + "): " + error.message());
-  return Ok();
-}
-
 Status FillCheckpoint(const SaveSource& source, const TrainerState& state, const std::string& directory) {
-  TM_RETURN_IF_ERROR(MakeDirectory(directory + "/optimizer"));
+  TM_RETURN_IF_ERROR(data::MakeDirectory(directory + "/optimizer"));
   TM_RETURN_IF_ERROR(SaveModel(source, directory));
   for (const StateFile& file : kStateFiles) TM_RETURN_IF_ERROR(SaveState(source, file, directory));
   return data::WriteFileAtomically(directory + "/trainer_state.json", FormatTrainerState(state));
@@ -126,7 +118,7 @@ Status FillCheckpoint(const SaveSource& source, const TrainerState& state, const
 }  // namespace
 
 Status SaveModel(const SaveSource& source, const std::string& directory) {
-  TM_RETURN_IF_ERROR(MakeDirectory(directory));
+  TM_RETURN_IF_ERROR(data::MakeDirectory(directory));
   TM_RETURN_IF_ERROR(SaveWeights(*source.folder, *source.tensors, *source.state, source.save_dtype,
                                  source.max_shard_bytes, directory));
   return data::CopyCompanionFiles(source.folder->directory(), directory, source.save_dtype);

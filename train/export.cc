@@ -3,6 +3,7 @@
 #include "data/companion_files.h"
 #include "data/model_folder.h"
 #include "data/model_folder_writer.h"
+#include "data/output_directory.h"
 #include "train/jobs.h"
 #include "train/signals.h"
 

@@ -1,11 +1,11 @@
 #include "train/model_files.h"
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <sstream>
 
+#include "base/byte_size.h"
+#include "data/input_file.h"
 #include "model/tensors.h"
 #include "train/weights.h"
 
@@ -81,22 +81,20 @@ std::vector<int32_t> IdsOf(const nlohmann::json& value) {
   return ids;
 }
 
-}  // namespace
-
-Result<std::string> ReadTextFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf()))
-    return Fail(ErrorCode::kInvalidArgument,
-                "cannot read the file (" + path + "): check that it exists and may be read");
-  return text.str();
+// A file of the folder that the user named: where it is missing, another folder was meant.
+Result<std::string> ReadConfig(const std::string& path) {
+  auto text = data::ReadTextFile(path, 64 * kMiB);
+  if (!text.has_value()) text.error().code = ErrorCode::kInvalidArgument;
+  return text;
 }
+
+}  // namespace
 
 Result<ModelFiles> OpenModel(const std::string& directory, const std::vector<std::string>& freeze, bool with_weights) {
   ModelFiles files;
   files.directory = directory;
   const std::string path = directory + "/config.json";
-  TM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  TM_ASSIGN_OR_RETURN(const std::string text, ReadConfig(path));
   TM_ASSIGN_OR_RETURN(files.config, model::ParseModelConfig(text, path));
   TM_ASSIGN_OR_RETURN(FreezeMask mask, FreezeMask::Compile(freeze));
   files.tensors = TensorsOf(files.config, mask);
@@ -112,7 +110,7 @@ Result<ModelFiles> OpenModel(const std::string& directory, const std::vector<std
 Result<std::vector<int32_t>> EndOfTextIds(const ModelFiles& files) {
   const std::string path = files.directory + "/generation_config.json";
   if (!std::filesystem::exists(path)) return files.config.eos_ids;
-  TM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  TM_ASSIGN_OR_RETURN(const std::string text, ReadConfig(path));
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return Fail(ErrorCode::kInvalidArgument, "not a JSON object (" + path + ")");
   if (!json.contains("eos_token_id")) return files.config.eos_ids;

@@ -26,9 +26,6 @@ Result<ModelFiles> OpenModel(const std::string& directory, const std::vector<std
 // Ids that end a text: generation_config.json's, else config.json's; a number or a list.
 Result<std::vector<int32_t>> EndOfTextIds(const ModelFiles& files);
 
-// The whole text of a small file; kInvalidArgument if it cannot be read.
-Result<std::string> ReadTextFile(const std::string& path);
-
 uint64_t CountParameters(const swap_scheduler::ModelTensors& tensors, bool only_trained);
 
 }  // namespace tidemill::train

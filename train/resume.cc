@@ -6,9 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/byte_size.h"
-#include "data/atomic_file.h"
-#include "data/model_folder_writer.h"
+#include "data/output_directory.h"
 #include "train/checkpoint.h"
 #include "train/weights.h"
 

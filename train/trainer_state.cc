@@ -4,8 +4,9 @@
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "base/byte_size.h"
+#include "data/input_file.h"
 #include "io/crc32c.h"
 
 namespace tidemill::train {
@@ -81,13 +82,11 @@ std::string FormatTrainerState(const TrainerState& state) {
 }
 
 Result<TrainerState> ReadTrainerState(const std::string& path) {
-  std::ifstream file(path);
-  if (!file)
+  const auto text = data::ReadTextFile(path, kMiB);
+  if (!text.has_value())
     return Fail(ErrorCode::kInvalidArgument,
                 "cannot read the trainer's state (" + path + "): this is no whole checkpoint");
-  std::stringstream text;
-  text << file.rdbuf();
-  const auto json = ordered_json::parse(text.str(), nullptr, false);
+  const auto json = ordered_json::parse(*text, nullptr, false);
   if (!json.is_object())
     return Fail(ErrorCode::kInvalidArgument, "not a JSON object (" + path + "): this is no whole checkpoint");
   TrainerState state;

@@ -27,12 +27,6 @@ std::vector<const TensorShape*> AllTensors(const ModelTensors& tensors) {
   return all;
 }
 
-std::string ShapeText(const std::vector<uint64_t>& shape) {
-  std::string text = "[";
-  for (const uint64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + "]";
-}
-
 std::vector<uint64_t> ShapeOf(const TensorShape& tensor) {
   return tensor.cols == 1 ? std::vector<uint64_t>{tensor.rows} : std::vector<uint64_t>{tensor.rows, tensor.cols};
 }
@@ -104,8 +98,8 @@ Status CheckTensors(const data::ModelFolder& folder, const ModelTensors& tensors
     TM_ASSIGN_OR_RETURN(const data::FolderTensor found, folder.Get(tensor->name));
     if (found.entry->shape != ShapeOf(*tensor))
       return Fail(ErrorCode::kInvalidArgument, "tensor " + tensor->name + " has shape " +
-                                                   ShapeText(found.entry->shape) + " and config.json makes it " +
-                                                   ShapeText(ShapeOf(*tensor)) + " (" + found.file->path() +
+                                                   data::ShapeText(found.entry->shape) + " and config.json makes it " +
+                                                   data::ShapeText(ShapeOf(*tensor)) + " (" + found.file->path() +
                                                    "): the two do not belong together");
     if (!IsFloat(found.entry->dtype))
       return Fail(ErrorCode::kInvalidArgument, "tensor " + tensor->name + " has dtype " +

@@ -5,6 +5,7 @@
 
 #include "data/companion_files.h"
 #include "data/model_folder.h"
+#include "data/output_directory.h"
 #include "tests/data/safetensors_fixture.h"
 
 namespace tidemill::data {
