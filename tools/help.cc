@@ -56,9 +56,7 @@ std::string FlagHelp(const FlagSpec& spec) {
   if (line.size() < kHelpColumn) line.append(kHelpColumn - line.size(), ' ');
   std::string help(spec.help);
   if (!spec.choices.empty() && spec.kind != FlagKind::kBool) {
-    std::string choices;
-    for (const char c : spec.choices) choices += c == '|' ? std::string(", ") : std::string(1, c);
-    help += (spec.kind == FlagKind::kText ? ": " : "; or ") + choices;
+    help += (spec.kind == FlagKind::kText ? ": " : "; or ") + train::ChoicesText(spec.choices);
   }
   if (!spec.default_text.empty()) help += " (default " + std::string(spec.default_text) + ")";
   return line + Wrapped(help) + "\n";

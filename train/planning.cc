@@ -14,14 +14,13 @@ using swap_scheduler::Kind;
 using swap_scheduler::Shares;
 using swap_scheduler::Tier;
 
-std::string SharesText(const Shares& shares) {
-  std::string text;
+// As --place-params and its like would spell it.
+std::string HomeText(const Shares& shares) {
+  Placement placement;
   for (size_t tier = 0; tier < swap_scheduler::kTiers; ++tier) {
-    if (shares[tier] <= 0) continue;
-    text += (text.empty() ? "" : ",") + std::string(Name(static_cast<Tier>(tier)));
-    if (shares[tier] < 1) text += "=" + std::to_string(shares[tier]).substr(0, 4);
+    if (shares[tier] > 0) placement.shares.push_back({static_cast<Tier>(tier), shares[tier]});
   }
-  return text;
+  return FormatPlacement(placement);
 }
 
 void FillTier(const Preparation& preparation, const MemoryPlan* plan, Tier tier, PlanReport& report) {
@@ -58,10 +57,10 @@ PlanReport ReportOf(const Preparation& preparation, const MemoryPlan* plan, cons
   report.smallest_change = reason;
   for (const Tier tier : {Tier::kDevice, Tier::kHost, Tier::kNvme}) FillTier(preparation, plan, tier, report);
   if (plan == nullptr) return report;
-  report.homes = {{"params", SharesText(plan->placement.params)},
-                  {"optimizer", SharesText(plan->placement.optimizer)},
-                  {"gradients", SharesText(plan->placement.gradients)},
-                  {"activations", SharesText(plan->placement.activations)}};
+  report.homes = {{"params", HomeText(plan->placement.params)},
+                  {"optimizer", HomeText(plan->placement.optimizer)},
+                  {"gradients", HomeText(plan->placement.gradients)},
+                  {"activations", HomeText(plan->placement.activations)}};
   const swap_scheduler::LaneBytes& moved = plan->Any().plan.moved;
   const std::array bytes{uint64_t{0}, moved.upload, moved.download, moved.nvme_read, moved.nvme_write, uint64_t{0}};
   for (size_t lane = 0; lane < bytes.size(); ++lane) report.lanes[lane].bytes = bytes[lane];

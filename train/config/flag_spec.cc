@@ -43,6 +43,12 @@ bool IsChoice(std::string_view choices, std::string_view text) {
   return false;
 }
 
+std::string ChoicesText(std::string_view choices) {
+  std::string text;
+  for (const char c : choices) text += c == '|' ? std::string(", ") : std::string(1, c);
+  return text;
+}
+
 std::string NearestName(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view best;
   size_t best_distance = std::max<size_t>(2, name.size() / 2) + 1;  // that far away it is another word

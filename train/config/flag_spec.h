@@ -53,6 +53,9 @@ const FlagSpec* FindFlag(std::span<const FlagSpec> table, std::string_view name)
 // Whether `text` is one of "a|b|c".
 bool IsChoice(std::string_view choices, std::string_view text);
 
+// "a|b|c" as "a, b, c", for messages and help.
+std::string ChoicesText(std::string_view choices);
+
 // The candidate with the smallest edit distance to `name`; empty if none is near enough to be meant.
 std::string NearestName(std::string_view name, std::span<const std::string_view> candidates);
 

@@ -23,13 +23,6 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// "a|b|c" as "a, b, c".
-std::string Listed(std::string_view choices) {
-  std::string listed;
-  for (const char c : choices) listed += c == '|' ? std::string(", ") : std::string(1, c);
-  return listed;
-}
-
 }  // namespace
 
 bool LooksLikeBool(std::string_view text) { return IsChoice(kTrue, Lower(text)) || IsChoice(kFalse, Lower(text)); }
@@ -71,10 +64,10 @@ Status CheckFlagText(const FlagSpec& spec, std::string_view text, std::string_vi
   switch (spec.kind) {
     case FlagKind::kText:
       if (spec.choices.empty()) return Ok();
-      return Refuse(text, where, "one of " + Listed(spec.choices));
+      return Refuse(text, where, "one of " + ChoicesText(spec.choices));
     case FlagKind::kBool:
       if (LooksLikeBool(text)) return Ok();
-      return Refuse(text, where, "true or false" + (spec.choices.empty() ? "" : " or " + Listed(spec.choices)));
+      return Refuse(text, where, "true or false" + (spec.choices.empty() ? "" : " or " + ChoicesText(spec.choices)));
     case FlagKind::kInteger:
       TM_RETURN_IF_ERROR(ParseInteger(text, where));
       return Ok();

@@ -6,18 +6,12 @@
 #include <limits>
 
 #include "train/config/config_file.h"
+#include "train/config/flag_checks.h"
 
 namespace tidemill::train {
 namespace {
 
 tl::unexpected<Error> Refuse(std::string message) { return Fail(ErrorCode::kInvalidArgument, std::move(message)); }
-
-Status CheckWhole(const FlagSet& flags, std::string_view name, int64_t least, int64_t most) {
-  const int64_t value = flags.Integer(name);
-  if (value >= least && value <= most) return Ok();
-  return Refuse("--" + std::string(name) + " is " + std::to_string(value) + ": give " + std::to_string(least) + " to " +
-                std::to_string(most));
-}
 
 struct Range {
   std::string_view flag;
@@ -39,20 +33,15 @@ Status FillData(const FlagSet& flags, RunConfig* config) {
   config->eval_data = flags.Text("eval-data");
   config->output_dir = flags.Text("output-dir");
   config->dataset_format = flags.Text("dataset-format");
-  constexpr int64_t kMost = int64_t{1} << 30;
-  for (const std::string_view name : {"per-device-train-batch-size", "gradient-accumulation-steps"})
-    TM_RETURN_IF_ERROR(CheckWhole(flags, name, 1, kMost));
-  TM_RETURN_IF_ERROR(CheckWhole(flags, "max-length", 2, kMost));
-  TM_RETURN_IF_ERROR(CheckWhole(flags, "seed", 0, std::numeric_limits<int64_t>::max()));
-  config->train_batch_size = flags.Integer("per-device-train-batch-size");
-  config->accumulation_steps = flags.Integer("gradient-accumulation-steps");
+  TM_ASSIGN_OR_RETURN(config->train_batch_size, WholeFlag(flags, "per-device-train-batch-size", 1));
+  TM_ASSIGN_OR_RETURN(config->accumulation_steps, WholeFlag(flags, "gradient-accumulation-steps", 1));
+  TM_ASSIGN_OR_RETURN(config->max_length, WholeFlag(flags, "max-length", 2));
+  TM_ASSIGN_OR_RETURN(const int64_t seed, WholeFlag(flags, "seed", 0, std::numeric_limits<int64_t>::max()));
+  config->seed = static_cast<uint64_t>(seed);
   config->eval_batch_size = config->train_batch_size;
   if (flags.MaybeInteger("per-device-eval-batch-size").has_value()) {
-    TM_RETURN_IF_ERROR(CheckWhole(flags, "per-device-eval-batch-size", 1, kMost));
-    config->eval_batch_size = flags.Integer("per-device-eval-batch-size");
+    TM_ASSIGN_OR_RETURN(config->eval_batch_size, WholeFlag(flags, "per-device-eval-batch-size", 1));
   }
-  config->max_length = flags.Integer("max-length");
-  config->seed = static_cast<uint64_t>(flags.Integer("seed"));
   config->shuffle = flags.Bool("shuffle");
   config->max_steps = flags.Integer("max-steps");
   config->num_train_epochs = flags.Number("num-train-epochs");
@@ -86,16 +75,10 @@ Status FillOptimizer(const FlagSet& flags, RunConfig* config) {
   return Ok();
 }
 
-Result<std::optional<DType>> MaybeDType(const FlagSet& flags, std::string_view name) {
-  if (flags.Text(name) == "auto") return std::optional<DType>();
-  TM_ASSIGN_OR_RETURN(const DType dtype, DTypeFromTorchName(flags.Text(name)));
-  return std::optional(dtype);
-}
-
 Status FillPrecision(const FlagSet& flags, RunConfig* config) {
-  TM_ASSIGN_OR_RETURN(config->dtype, MaybeDType(flags, "dtype"));
-  TM_ASSIGN_OR_RETURN(config->grad_dtype, MaybeDType(flags, "grad-dtype"));
-  TM_ASSIGN_OR_RETURN(config->save_dtype, MaybeDType(flags, "save-dtype"));
+  TM_ASSIGN_OR_RETURN(config->dtype, DTypeFlag(flags, "dtype"));
+  TM_ASSIGN_OR_RETURN(config->grad_dtype, DTypeFlag(flags, "grad-dtype"));
+  TM_ASSIGN_OR_RETURN(config->save_dtype, DTypeFlag(flags, "save-dtype"));
   if (flags.Bool("bf16")) {
     if (config->dtype.has_value() && *config->dtype != DType::kBf16)
       return Refuse("--bf16 and --dtype " + flags.Text("dtype") + " contradict each other: give one of them");
@@ -121,7 +104,7 @@ Status FillSaving(const FlagSet& flags, RunConfig* config) {
   const std::string save = flags.Text("save-strategy"), eval = flags.Text("eval-strategy");
   config->save_when = save == "no" ? SaveWhen::kNever : save == "epoch" ? SaveWhen::kEpoch : SaveWhen::kSteps;
   config->save_total_limit = flags.MaybeInteger("save-total-limit");
-  if (config->save_total_limit.has_value()) TM_RETURN_IF_ERROR(CheckWhole(flags, "save-total-limit", 1, 1 << 30));
+  if (config->save_total_limit.has_value()) TM_RETURN_IF_ERROR(WholeFlag(flags, "save-total-limit", 1));
   config->resume = flags.Text("resume-from-checkpoint");
   if (config->resume == "true") config->resume = "auto";  // Hugging Face's spelling
   if (config->resume == "false") config->resume.clear();

@@ -56,8 +56,7 @@ Status CheckSwap(const TierOptions& options) {
 
 Result<TierOptions> ParseTierOptions(const FlagSet& flags) {
   TierOptions options;
-  options.device_text = flags.Text("device");
-  TM_ASSIGN_OR_RETURN(options.device, gpu::ParseDeviceSpec(options.device_text));
+  TM_ASSIGN_OR_RETURN(options.device, gpu::ParseDeviceSpec(flags.Text("device")));
   TM_ASSIGN_OR_RETURN(options.threads, Whole(flags, "threads", 1, kThreadsMax));
   TM_ASSIGN_OR_RETURN(options.device_memory, Size(flags, "device-memory"));
   TM_ASSIGN_OR_RETURN(options.host_memory, Size(flags, "host-memory"));

@@ -16,7 +16,6 @@ namespace tidemill::train {
 enum class SwapLeftovers : uint8_t { kRefuse, kReclaim };
 
 struct TierOptions {
-  std::string device_text = "auto";  // as it was given, for the log
   gpu::DeviceSpec device;
   std::optional<int64_t> threads;                      // compute threads of the CPU device, at least 1
   std::optional<uint64_t> device_memory, host_memory;  // budgets in bytes; nothing: auto
