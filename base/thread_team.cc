@@ -13,22 +13,30 @@ void Pause() {
 #endif
 }
 
+void StopAll(std::mutex& mutex, bool& stop, std::atomic<uint64_t>& round, std::condition_variable& started,
+             std::vector<std::thread>& workers) {
+  {
+    const std::scoped_lock lock(mutex);
+    stop = true;
+    round.fetch_add(1);
+  }
+  started.notify_all();
+  for (std::thread& worker : workers) worker.join();
+}
+
 }  // namespace
 
 ThreadTeam::ThreadTeam(size_t size) {
   TM_CHECK(size >= 1);
-  for (size_t member = 1; member < size; ++member) workers_.emplace_back([this, member] { Work(member); });
+  try {
+    for (size_t member = 1; member < size; ++member) workers_.emplace_back([this, member] { Work(member); });
+  } catch (...) {  // the system has no thread left: those that started must end before they are forgotten
+    StopAll(mutex_, stop_, round_, started_, workers_);
+    throw;
+  }
 }
 
-ThreadTeam::~ThreadTeam() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stop_ = true;
-    round_.fetch_add(1);
-  }
-  started_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
-}
+ThreadTeam::~ThreadTeam() { StopAll(mutex_, stop_, round_, started_, workers_); }
 
 void ThreadTeam::RunErased(Body body, const void* context) {
   if (workers_.empty()) return body(context, 0);

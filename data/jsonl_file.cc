@@ -79,6 +79,7 @@ Result<JsonlFile> JsonlFile::Open(const std::string& path, const Visitor& visit)
 }
 
 Status JsonlFile::ReadFirst(const std::string& path, const Visitor& visit) {
+  TM_RETURN_IF_ERROR(InputFile::Open(path));  // refuses what is no file; a pipe would make the reader wait
   LineReader reader(path);
   if (reader.Next()) {
     JsonLine record;

@@ -8,6 +8,7 @@
 
 #include "base/byte_size.h"
 #include "base/disk_full.h"
+#include "base/needed_bytes.h"
 
 namespace tidemill::data {
 
@@ -27,8 +28,8 @@ Status RequireFreeSpace(const std::string& directory, uint64_t bytes) {
                                     "): check the directory and its permissions");
   const uint64_t free_bytes = uint64_t{status.f_bavail} * uint64_t{status.f_frsize};
   if (free_bytes >= bytes) return Ok();
-  return Fail(ErrorCode::kDoesNotFit, FormatBytes(bytes) + " are needed and " + FormatBytes(free_bytes) +
-                                          " are free ('" + directory + "'): free " + FormatBytes(bytes - free_bytes) +
+  return Fail(ErrorCode::kDoesNotFit, FormatNeeded(bytes) + " are needed and " + FormatBytes(free_bytes) +
+                                          " are free ('" + directory + "'): free " + FormatNeeded(bytes - free_bytes) +
                                           " there or choose another directory");
 }
 

@@ -1,22 +1,22 @@
 #include "data/tokenizer.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "data/byte_level.h"
+#include "data/input_file.h"
 #include "data/unicode_class.h"
 #include "data/utf8.h"
 
 namespace tidemill::data {
+namespace {
+
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
+
+}  // namespace
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::Open(const std::filesystem::path& tokenizer_json) {
-  std::ifstream file(tokenizer_json, std::ios::binary);
-  std::string json{std::istreambuf_iterator<char>(file), {}};
-  if (!file) {
-    return Fail(ErrorCode::kIo, "cannot read the tokenizer (" + tokenizer_json.string() + "): does the file exist?");
-  }
+  TM_ASSIGN_OR_RETURN(const std::string json, ReadTextFile(tokenizer_json, kMaxFileBytes));
   return Parse(json, tokenizer_json.string());
 }
 

@@ -30,16 +30,14 @@ class PosixTransport final : public Transport {
   explicit PosixTransport(size_t depth) : depth_(depth), waiting_(depth), done_(depth) {
     const size_t count = std::min(depth, kThreadsMax);
     threads_.reserve(count);
-    for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Work(); });
-  }
-  ~PosixTransport() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
+    try {
+      for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Work(); });
+    } catch (...) {  // the system has no thread left: those that started must end before they are forgotten
+      Stop();
+      throw;
     }
-    work_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
   }
+  ~PosixTransport() override { Stop(); }
   PosixTransport(const PosixTransport&) = delete;
 
   std::string_view Name() const override { return "posix"; }
@@ -80,6 +78,15 @@ class PosixTransport final : public Transport {
   }
 
  private:
+  void Stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    work_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
   void Work() {
     std::unique_lock lock(mutex_);
     while (true) {

@@ -13,6 +13,7 @@
 #include "base/byte_size.h"
 #include "base/check.h"
 #include "base/disk_full.h"
+#include "base/needed_bytes.h"
 #include "io/io_error.h"
 
 namespace tidemill::io {
@@ -28,7 +29,7 @@ tl::unexpected<Error> TooSmall(const std::string& path, uint64_t need_bytes, int
   const auto free_bytes = FreeBytesBeside(path);
   return Fail(ErrorCode::kDoesNotFit,
               "the swap file does not fit: " + DescribeErrno(error_number) + " (" + path + ": needs " +
-                  FormatBytes(need_bytes) + ", free " + (free_bytes ? FormatBytes(*free_bytes) : "unknown") + "): " +
+                  FormatNeeded(need_bytes) + ", free " + (free_bytes ? FormatBytes(*free_bytes) : "unknown") + "): " +
                   (error_number == EFBIG ? "raise the file size limit (ulimit -f)"
                                          : "free space there, or give another or a further --swap-dir"));
 }

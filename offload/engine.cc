@@ -30,10 +30,17 @@ Engine::Engine(Store& store, gpu::Stream& compute, HostWork& host_work)
       upload_(store.device().NewStream("upload", {})),
       download_(store.device().NewStream("download", {})),
       lanes_idle_(kThreadLanes.size()) {
-  for (const Lane lane : kThreadLanes) threads_.emplace_back([this, lane] { WorkLane(lane); });
+  try {
+    for (const Lane lane : kThreadLanes) threads_.emplace_back([this, lane] { WorkLane(lane); });
+  } catch (...) {  // the system has no thread left: those that started must end before they are forgotten
+    Stop();
+    throw;
+  }
 }
 
-Engine::~Engine() {
+Engine::~Engine() { Stop(); }
+
+void Engine::Stop() {
   {
     const std::scoped_lock lock(mutex_);
     stop_ = true;

@@ -65,6 +65,7 @@ class Engine {
  private:
   using Lane = swap_scheduler::Lane;
 
+  void Stop();  // ends the lanes' threads
   void WorkLane(Lane lane);
   Status Carry(Lane lane, const swap_scheduler::Event& event);
   Status Move(Lane lane, const swap_scheduler::Event& event);

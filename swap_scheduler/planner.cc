@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "base/check.h"
+#include "base/needed_bytes.h"
 #include "swap_scheduler/berths.h"
 #include "swap_scheduler/future.h"
 #include "swap_scheduler/plan.h"
@@ -19,7 +20,7 @@ constexpr std::array kMemories{Tier::kHost, Tier::kDevice};
 tl::unexpected<Error> DoesNotFit(Tier tier, const std::string& what, uint64_t needed_bytes, uint64_t budget_bytes) {
   const bool pieces = needed_bytes <= budget_bytes;  // it adds up, but what is at rest leaves no hole large enough
   return Fail(ErrorCode::kDoesNotFit, std::string(Name(tier)) + " memory is too small (" + what + "): needs at least " +
-                                          FormatBytes(needed_bytes) + (pieces ? " and in fewer pieces, of " : " of ") +
+                                          FormatNeeded(needed_bytes) + (pieces ? " and in fewer pieces, of " : " of ") +
                                           FormatBytes(budget_bytes) + ": raise the budget, or place more below it");
 }
 

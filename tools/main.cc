@@ -1,4 +1,5 @@
 // The program: finds the subcommand, parses its flags, runs it, and ends with the status of INTERFACE.
+#include <fcntl.h>
 #include <signal.h>
 
 #include <array>
@@ -89,6 +90,11 @@ int Main(const std::vector<std::string>& words) {
 }  // namespace tidemill::tools
 
 int main(int argc, char** argv) {
+  // A file must never get the number of a stream that is closed: progress would be printed into it. What is opened
+  // here fails when it is used, as a closed stream does.
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) == -1) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);  // takes the lowest free number
+  }
   // A file size limit is then a failed write, which names the file, instead of a dead process.
   signal(SIGXFSZ, SIG_IGN);
   // Our code throws nothing; the standard library does when memory runs out.

@@ -1,8 +1,8 @@
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "data/json_file.h"
 #include "data/model_folder.h"
 #include "tools/info.h"
 
@@ -12,8 +12,8 @@ namespace {
 using nlohmann::ordered_json;
 
 Result<ordered_json> ReadObject(const std::string& path) {
-  std::ifstream file(path);
-  const ordered_json object = ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
+  TM_ASSIGN_OR_RETURN(const std::string text, data::ReadJsonFile(path));
+  const ordered_json object = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object())
     return Fail(ErrorCode::kInvalidArgument, "not a readable JSON object (" + path + "): is this the right folder?");
   return object;

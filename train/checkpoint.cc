@@ -1,14 +1,18 @@
 #include "train/checkpoint.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <vector>
 
 #include "data/atomic_file.h"
 #include "data/companion_files.h"
+#include "data/model_folder.h"
 #include "data/output_directory.h"
 #include "data/safetensors_reader.h"
 #include "data/safetensors_writer.h"
@@ -115,6 +119,39 @@ Status FillCheckpoint(const SaveSource& source, const TrainerState& state, const
   return data::WriteFileAtomically(directory + "/trainer_state.json", FormatTrainerState(state));
 }
 
+// Renames `partial` to `name`. What had that name is never missing and never half removed under it.
+Status PutInPlace(const std::string& partial, const std::string& name) {
+  std::error_code error;
+  if (!fs::exists(name, error)) {
+    fs::rename(partial, name, error);
+  } else if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(partial, error);
+    error.clear();
+  } else {  // a file system that cannot exchange two names
+    const std::string old = name + ".old" + std::string(kPartial);
+    fs::remove_all(old, error);
+    fs::rename(name, old, error);
+    if (!error) fs::rename(partial, name, error);
+    std::error_code ignored;
+    if (!error) fs::remove_all(old, ignored);
+  }
+  if (error) return Fail(ErrorCode::kIo, "cannot rename the finished checkpoint (" + partial + "): " + error.message());
+  return Ok();
+}
+
+// The oldest first, never the one of `kept_step`: folders of an earlier run may have higher steps.
+void RemoveBeyond(int64_t limit, const std::string& output_dir, int64_t kept_step) {
+  auto others = Checkpoints(output_dir);
+  others.erase(kept_step);
+  std::error_code error;
+  for (; static_cast<int64_t>(others.size()) >= std::max<int64_t>(limit, 1); others.erase(others.begin())) {
+    const std::string path = others.begin()->second, doomed = path + std::string(kPartial);
+    fs::remove_all(doomed, error);
+    fs::rename(path, doomed, error);  // half removed, it must not pass for a checkpoint
+    fs::remove_all(error ? path : doomed, error);
+  }
+}
+
 }  // namespace
 
 Status SaveModel(const SaveSource& source, const std::string& directory) {
@@ -134,19 +171,19 @@ Status SaveCheckpoint(const SaveSource& source, const TrainerState& state, const
     fs::remove_all(partial, error);  // a full disk gets its room back
     return status;
   }
-  fs::remove_all(name, error);  // of an earlier run that came this far
-  fs::rename(partial, name, error);
-  if (error) return Fail(ErrorCode::kIo, "cannot rename the finished checkpoint (" + partial + "): " + error.message());
+  TM_RETURN_IF_ERROR(PutInPlace(partial, name));
   TM_RETURN_IF_ERROR(io::SyncDirectory(output_dir));
-  auto all = Checkpoints(output_dir);
-  while (total_limit && static_cast<int64_t>(all.size()) > std::max<int64_t>(*total_limit, 1)) {
-    fs::remove_all(all.begin()->second, error);
-    all.erase(all.begin());
-  }
+  if (total_limit) RemoveBeyond(*total_limit, output_dir, state.global_step);
   return Ok();
 }
 
-Result<std::optional<std::string>> NewestCheckpoint(const std::string& output_dir) {
+std::vector<std::string> CheckpointsNewestFirst(const std::string& output_dir) {
+  std::vector<std::string> paths;
+  for (const auto& [step, path] : Checkpoints(output_dir)) paths.insert(paths.begin(), path);
+  return paths;
+}
+
+void RemovePartialCheckpoints(const std::string& output_dir) {
   std::error_code error;
   std::vector<fs::path> leftovers;
   for (const auto& entry : fs::directory_iterator(output_dir, error)) {
@@ -154,9 +191,13 @@ Result<std::optional<std::string>> NewestCheckpoint(const std::string& output_di
     if (name.starts_with(kPrefix) && name.ends_with(kPartial)) leftovers.push_back(entry.path());
   }
   for (const fs::path& path : leftovers) fs::remove_all(path, error);
-  const auto all = Checkpoints(output_dir);
-  if (all.empty()) return std::optional<std::string>();
-  return std::optional<std::string>(all.rbegin()->second);
+}
+
+Status CheckWhole(const std::string& checkpoint) {
+  TM_RETURN_IF_ERROR(data::ModelFolder::Open(checkpoint));
+  for (const StateFile& file : kStateFiles)
+    TM_RETURN_IF_ERROR(data::SafetensorsReader::Open(StatePath(checkpoint, file)));
+  return Ok();
 }
 
 Status LoadCheckpoint(const std::string& checkpoint, const data::ModelFolder& folder, ModelState& state) {

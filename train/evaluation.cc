@@ -1,4 +1,5 @@
 // `tidemill eval`, through the store: a model larger than device and host memory is evaluated as well.
+#include <algorithm>
 #include <cstdio>
 
 #include "train/evaluator.h"
@@ -18,7 +19,7 @@ Result<EvalReport> Evaluate(const EvalOptions& options) {
   JobShape job;
   job.evaluation_batches = 1;
   job.positions = source.longest_row();
-  job.sequences = static_cast<uint64_t>(options.batch_size);
+  job.sequences = std::min(static_cast<uint64_t>(options.batch_size), source.size());
   job.rows = job.positions * job.sequences;
   job.dtype = options.dtype;
   const uint64_t available = DescribeMachine().usable_memory_bytes();

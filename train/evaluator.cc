@@ -7,6 +7,23 @@
 #include "train/signals.h"
 
 namespace tidemill::train {
+namespace {
+
+tl::unexpected<Error> NothingSupervised() {
+  return Fail(ErrorCode::kInvalidArgument,
+              "no token of the evaluation data is supervised (--eval-data): check the labels, and that some row has "
+              "two tokens");
+}
+
+}  // namespace
+
+Status CheckSupervised(SampleSource& source) {
+  for (uint32_t record = 0; record < source.size(); ++record) {
+    TM_ASSIGN_OR_RETURN(const TokenBatch batch, source.Load({&record, 1}));
+    if (batch.supervised > 0) return Ok();
+  }
+  return NothingSupervised();
+}
 
 Result<EvalReport> EvaluateAll(Session& session, SampleSource& source, int64_t batch_size) {
   EvalReport result;
@@ -23,8 +40,7 @@ Result<EvalReport> EvaluateAll(Session& session, SampleSource& source, int64_t b
     TM_ASSIGN_OR_RETURN(const StepOutcome outcome, session.Evaluate({&batch, 1}));
     loss_sum += outcome.loss_sum;
   }
-  if (result.supervised_tokens == 0)
-    return Fail(ErrorCode::kInvalidArgument, "no token of the evaluation data is supervised: check the labels");
+  if (result.supervised_tokens == 0) return NothingSupervised();
   if (!std::isfinite(loss_sum)) return Fail(ErrorCode::kNotFinite, "the evaluation loss is not finite");
   result.loss = loss_sum / static_cast<double>(result.supervised_tokens);
   return result;

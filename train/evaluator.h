@@ -10,4 +10,7 @@ namespace tidemill::train {
 // Stops with kInterrupted when a signal asks for it, kNotFinite when the loss is not finite.
 Result<EvalReport> EvaluateAll(Session& session, SampleSource& source, int64_t batch_size);
 
+// That the evaluation will have something to count, before hours of training say otherwise.
+Status CheckSupervised(SampleSource& source);
+
 }  // namespace tidemill::train

@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "base/byte_size.h"
-#include "data/input_file.h"
+#include "data/json_file.h"
 #include "model/tensors.h"
 #include "train/weights.h"
 
@@ -15,11 +14,17 @@ namespace {
 using swap_scheduler::ModelTensors;
 using swap_scheduler::TensorShape;
 
+constexpr size_t kMaxPatternBytes = 2000;
+
 class FreezeMask {
  public:
   static Result<FreezeMask> Compile(const std::vector<std::string>& patterns) {
     FreezeMask mask;
     for (const std::string& pattern : patterns) {
+      if (pattern.size() > kMaxPatternBytes)  // the library compiles by recursion
+        return Fail(ErrorCode::kInvalidArgument, "a regular expression of " + std::to_string(pattern.size()) +
+                                                     " bytes is too long (--freeze): give several of at most " +
+                                                     std::to_string(kMaxPatternBytes));
       try {
         mask.patterns_.emplace_back(pattern);
       } catch (const std::regex_error& error) {
@@ -81,20 +86,13 @@ std::vector<int32_t> IdsOf(const nlohmann::json& value) {
   return ids;
 }
 
-// A file of the folder that the user named: where it is missing, another folder was meant.
-Result<std::string> ReadConfig(const std::string& path) {
-  auto text = data::ReadTextFile(path, 64 * kMiB);
-  if (!text.has_value()) text.error().code = ErrorCode::kInvalidArgument;
-  return text;
-}
-
 }  // namespace
 
 Result<ModelFiles> OpenModel(const std::string& directory, const std::vector<std::string>& freeze, bool with_weights) {
   ModelFiles files;
   files.directory = directory;
   const std::string path = directory + "/config.json";
-  TM_ASSIGN_OR_RETURN(const std::string text, ReadConfig(path));
+  TM_ASSIGN_OR_RETURN(const std::string text, data::ReadJsonFile(path));
   TM_ASSIGN_OR_RETURN(files.config, model::ParseModelConfig(text, path));
   TM_ASSIGN_OR_RETURN(FreezeMask mask, FreezeMask::Compile(freeze));
   files.tensors = TensorsOf(files.config, mask);
@@ -110,7 +108,7 @@ Result<ModelFiles> OpenModel(const std::string& directory, const std::vector<std
 Result<std::vector<int32_t>> EndOfTextIds(const ModelFiles& files) {
   const std::string path = files.directory + "/generation_config.json";
   if (!std::filesystem::exists(path)) return files.config.eos_ids;
-  TM_ASSIGN_OR_RETURN(const std::string text, ReadConfig(path));
+  TM_ASSIGN_OR_RETURN(const std::string text, data::ReadJsonFile(path));
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return Fail(ErrorCode::kInvalidArgument, "not a JSON object (" + path + ")");
   if (!json.contains("eos_token_id")) return files.config.eos_ids;

@@ -70,6 +70,12 @@ StepShape ShapeOf(const Preparation& preparation) {
 
 Result<Preparation> Prepare(ModelFiles files, const TierOptions& tiers, const JobShape& job, const gpu::Device& device,
                             uint64_t available_bytes) {
+  // Offsets into a batch are 32-bit, and every size below is a product with its rows.
+  if (std::max(job.rows, job.positions) > static_cast<uint64_t>(INT32_MAX))
+    return Fail(ErrorCode::kInvalidArgument, "a batch of " + std::to_string(job.sequences) + " sequences has " +
+                                                 std::to_string(job.rows) +
+                                                 " tokens, more than 2^31 - 1 (--per-device-*-batch-size, "
+                                                 "--max-length): lower one of them");
   Preparation preparation;
   preparation.files = std::move(files);
   preparation.tiers = tiers;

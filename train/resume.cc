@@ -23,8 +23,22 @@ Status CheckSame(const std::string& what, const std::string& now, const std::str
                                                "): a resumed run keeps it; start anew in another --output-dir");
 }
 
+void AddNote(const std::string& text, std::string& note) { note += (note.empty() ? "" : "; ") + text; }
+
 void NoteChange(const std::string& what, const std::string& now, const std::string& then, std::string& note) {
-  if (now != then) note += (note.empty() ? "" : "; ") + what + " changes from " + then + " to " + now;
+  if (now != then) AddNote(what + " changes from " + then + " to " + now, note);
+}
+
+// The newest checkpoint that can be continued. A disk may have lost a part of the last one.
+std::optional<ResumePoint> NewestWhole(const std::string& output_dir, std::string& note) {
+  RemovePartialCheckpoints(output_dir);
+  for (const std::string& checkpoint : CheckpointsNewestFirst(output_dir)) {
+    auto state = ReadTrainerState(checkpoint + "/trainer_state.json");
+    const Status whole = state.has_value() ? CheckWhole(checkpoint) : tl::make_unexpected(state.error());
+    if (whole.has_value()) return ResumePoint{checkpoint, std::move(*state)};
+    AddNote("passing over " + checkpoint + ", which is not whole: " + whole.error().message, note);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -45,17 +59,25 @@ Status PrepareOutputDirectory(const RunConfig& config, const ModelFiles& files, 
 
 Result<std::optional<ResumePoint>> FindResumePoint(const RunConfig& config, const TrainerState& fresh,
                                                    std::string& note) {
-  if (config.resume.empty()) return std::optional<ResumePoint>();
+  if (config.resume.empty()) {
+    const auto earlier = CheckpointsNewestFirst(config.output_dir);
+    if (!earlier.empty())
+      note = "starting from the beginning beside an earlier run's " + earlier.front() +
+             ", with which --resume-from-checkpoint auto would continue";
+    return std::optional<ResumePoint>();
+  }
   ResumePoint point{config.resume, {}};
   if (config.resume == "auto") {
-    TM_ASSIGN_OR_RETURN(const std::optional<std::string> newest, NewestCheckpoint(config.output_dir));
+    auto newest = NewestWhole(config.output_dir, note);
     if (!newest) {
-      note = "no checkpoint in " + config.output_dir + ": starting from the beginning";
+      AddNote("no whole checkpoint in " + config.output_dir + ": starting from the beginning", note);
       return std::optional<ResumePoint>();
     }
-    point.checkpoint = *newest;
+    point = std::move(*newest);
+  } else {
+    TM_ASSIGN_OR_RETURN(point.state, ReadTrainerState(point.checkpoint + "/trainer_state.json"));
+    TM_RETURN_IF_ERROR(CheckWhole(point.checkpoint));
   }
-  TM_ASSIGN_OR_RETURN(point.state, ReadTrainerState(point.checkpoint + "/trainer_state.json"));
   const TrainerState& then = point.state;
   TM_RETURN_IF_ERROR(CheckSame("the model's digest", fresh.model_digest, then.model_digest, point.checkpoint));
   TM_RETURN_IF_ERROR(CheckSame("the training data's digest", fresh.data_digest, then.data_digest, point.checkpoint));
@@ -63,7 +85,7 @@ Result<std::optional<ResumePoint>> FindResumePoint(const RunConfig& config, cons
   TM_RETURN_IF_ERROR(CheckSame("--seed", std::to_string(fresh.seed), std::to_string(then.seed), point.checkpoint));
   TM_RETURN_IF_ERROR(
       CheckSame("--shuffle", fresh.shuffle ? "true" : "false", then.shuffle ? "true" : "false", point.checkpoint));
-  note = "continuing after step " + std::to_string(then.global_step) + " (" + point.checkpoint + ")";
+  AddNote("continuing after step " + std::to_string(then.global_step) + " (" + point.checkpoint + ")", note);
   NoteChange("the number of steps", std::to_string(fresh.max_steps), std::to_string(then.max_steps), note);
   NoteChange("the batch size", std::to_string(fresh.train_batch_size), std::to_string(then.train_batch_size), note);
   NoteChange("gradient accumulation", std::to_string(fresh.accumulation_steps), std::to_string(then.accumulation_steps),

@@ -20,7 +20,9 @@ Status CutMetrics(const std::string& path, int64_t last_step) {
   std::string kept;
   for (std::string line; std::getline(file, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (json.is_object() && json.value("step", int64_t{0}) <= last_step) kept += line + "\n";
+    if (!json.is_object()) continue;
+    const auto step = json.find("step");
+    if (step == json.end() || (step->is_number_integer() && step->get<int64_t>() <= last_step)) kept += line + "\n";
   }
   return data::WriteFileAtomically(path, kept);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/json_file.h"
 #include "train/config/flag_spec.h"
 #include "train/schedule.h"
 
@@ -97,6 +98,8 @@ Result<ScheduleType> ScheduleTypeFromName(std::string_view name) {
 Result<ScheduleOptions> ParseScheduleOptions(ScheduleType type, std::string_view text) {
   ScheduleOptions options;
   if (text.empty()) return options;
+  if (data::NestedTooDeeply(text))
+    return Fail(ErrorCode::kInvalidArgument, "--lr-scheduler-kwargs is nested too deeply: give {\"key\":value,...}");
   const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object())
     return Fail(ErrorCode::kInvalidArgument, "--lr-scheduler-kwargs is not a JSON object: give {\"key\":value,...}");

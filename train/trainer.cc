@@ -9,6 +9,7 @@
 #include "train/evaluator.h"
 #include "train/jobs.h"
 #include "train/machine.h"
+#include "train/output_lock.h"
 #include "train/planning.h"
 #include "train/resume.h"
 #include "train/run_record.h"
@@ -50,6 +51,7 @@ class Trainer {
   const RunConfig& config_;
   TrainingData data_;
   const Schedule schedule_;
+  OutputLock output_lock_;
   std::optional<SampleSource> evaluation_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<RunRecord> record_;
@@ -79,8 +81,10 @@ Result<std::unique_ptr<Trainer>> Trainer::Open(const RunConfig& config) {
   if (!config.eval_data.empty()) {
     TM_ASSIGN_OR_RETURN(trainer->evaluation_,
                         SampleSource::Open(files, {config.eval_data}, config.max_length, config.dataset_format));
+    TM_RETURN_IF_ERROR(CheckSupervised(*trainer->evaluation_));
   }
   TM_RETURN_IF_ERROR(PrepareOutputDirectory(config, files, config.save_when != SaveWhen::kNever));
+  TM_ASSIGN_OR_RETURN(trainer->output_lock_, OutputLock::Take(config.output_dir));
   TM_RETURN_IF_ERROR(CheckNotStopped());
   TM_RETURN_IF_ERROR(trainer->OpenSession(std::move(files)));
   TM_RETURN_IF_ERROR(trainer->LoadState());
@@ -118,9 +122,10 @@ Status Trainer::LoadState() {
 
 Status Trainer::Run() {
   while (state_.global_step < data_.total_steps()) TM_RETURN_IF_ERROR(Step());
+  TM_RETURN_IF_ERROR(SaveOutput());  // before an evaluation that may fail or be stopped
+  TM_RETURN_IF_ERROR(record_->Finish(config_.output_dir, state_.global_step));
   if (evaluation_ && config_.eval_when == EvalWhen::kEnd) TM_RETURN_IF_ERROR(Evaluate());
-  TM_RETURN_IF_ERROR(SaveOutput());
-  return record_->Finish(config_.output_dir, state_.global_step);
+  return StopIfAsked();
 }
 
 Status Trainer::Step() {
@@ -176,8 +181,11 @@ Status Trainer::StopIfAsked() {
 }
 
 Status Trainer::Evaluate() {
-  TM_ASSIGN_OR_RETURN(const EvalReport result, EvaluateAll(*session_, *evaluation_, config_.eval_batch_size));
-  return record_->LogEvaluation(state_.global_step, state_.epoch, result.loss, result.supervised_tokens);
+  const auto result = EvaluateAll(*session_, *evaluation_, config_.eval_batch_size);
+  if (result.has_value())
+    return record_->LogEvaluation(state_.global_step, state_.epoch, result->loss, result->supervised_tokens);
+  // A signal ends the evaluation; the caller saves what was trained and stops.
+  return result.error().code == ErrorCode::kInterrupted ? Ok() : tl::make_unexpected(result.error());
 }
 
 Status Trainer::SaveCheckpointNow() {

@@ -5,8 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/byte_size.h"
-#include "data/input_file.h"
+#include "data/json_file.h"
 #include "io/crc32c.h"
 
 namespace tidemill::train {
@@ -14,11 +13,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr int64_t kMostSteps = int64_t{1} << 62;
+
 template <typename T>
 Status Take(const ordered_json& json, const char* key, const std::string& path, T& value) {
   const auto found = json.find(key);
   const bool fits = found != json.end() && (std::is_same_v<T, std::string> ? found->is_string()
                                             : std::is_same_v<T, bool>      ? found->is_boolean()
+                                            : std::is_integral_v<T>        ? found->is_number_integer()
                                                                            : found->is_number());
   if (!fits)
     return Fail(ErrorCode::kInvalidArgument, "key '" + std::string(key) + "' is missing or of another type (" + path +
@@ -82,10 +84,9 @@ std::string FormatTrainerState(const TrainerState& state) {
 }
 
 Result<TrainerState> ReadTrainerState(const std::string& path) {
-  const auto text = data::ReadTextFile(path, kMiB);
+  const auto text = data::ReadJsonFile(path);
   if (!text.has_value())
-    return Fail(ErrorCode::kInvalidArgument,
-                "cannot read the trainer's state (" + path + "): this is no whole checkpoint");
+    return Fail(ErrorCode::kInvalidArgument, "this is no whole checkpoint, " + text.error().message);
   const auto json = ordered_json::parse(*text, nullptr, false);
   if (!json.is_object())
     return Fail(ErrorCode::kInvalidArgument, "not a JSON object (" + path + "): this is no whole checkpoint");
@@ -102,6 +103,11 @@ Result<TrainerState> ReadTrainerState(const std::string& path) {
   TM_RETURN_IF_ERROR(Take(json, "train_batch_size", path, state.train_batch_size));
   TM_RETURN_IF_ERROR(Take(json, "gradient_accumulation_steps", path, state.accumulation_steps));
   TM_RETURN_IF_ERROR(Take(json, "state_dtype", path, state.state_dtype));
+  if (state.global_step < 0 || state.global_step > kMostSteps || state.applied_steps < 0 ||
+      state.applied_steps > state.global_step || state.epoch < 0)
+    return Fail(ErrorCode::kInvalidArgument,
+                "'global_step', 'applied_steps' or 'epoch' is beyond what a run can reach (" + path +
+                    "): the checkpoint is not Tidemill's");
   return state;
 }
 

@@ -5,10 +5,11 @@
 namespace tidemill::train {
 namespace {
 
-JobShape ShapeFor(const RunConfig& config, uint64_t longest_row) {
+// A batch holds no more sequences than there are records.
+JobShape ShapeFor(const RunConfig& config, uint64_t longest_row, uint64_t records) {
   JobShape job;
   job.positions = longest_row;
-  job.sequences = static_cast<uint64_t>(config.train_batch_size);
+  job.sequences = std::min(static_cast<uint64_t>(config.train_batch_size), records);
   job.rows = job.positions * job.sequences;
   job.recompute = config.activation_checkpointing;
   job.dtype = config.dtype;
@@ -19,11 +20,11 @@ JobShape ShapeFor(const RunConfig& config, uint64_t longest_row) {
 }  // namespace
 
 JobShape TrainingJob(const RunConfig& config, const TrainingData& data, const SampleSource* evaluation) {
-  JobShape job = ShapeFor(config, data.source().longest_row());
+  JobShape job = ShapeFor(config, data.source().longest_row(), data.source().size());
   job.windows = data.Windows();
   if (evaluation == nullptr) return job;
   job.evaluation_batches = 1;
-  const auto sequences = static_cast<uint64_t>(config.eval_batch_size);
+  const auto sequences = std::min(static_cast<uint64_t>(config.eval_batch_size), evaluation->size());
   const auto longest = evaluation->longest_row();
   job.positions = std::max(job.positions, longest);
   job.rows = std::max(job.rows, longest * sequences);
@@ -32,7 +33,7 @@ JobShape TrainingJob(const RunConfig& config, const TrainingData& data, const Sa
 }
 
 JobShape LargestTrainingJob(const RunConfig& config) {
-  JobShape job = ShapeFor(config, static_cast<uint64_t>(config.max_length));
+  JobShape job = ShapeFor(config, static_cast<uint64_t>(config.max_length), UINT64_MAX);
   job.windows = {static_cast<uint32_t>(config.accumulation_steps)};
   return job;
 }

@@ -1,6 +1,7 @@
 #include "train/weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -153,7 +154,14 @@ Status SaveWeights(const data::ModelFolder& source, const ModelTensors& tensors,
     for (const auto& [page, segment] : parts) {
       if (at_hand != page) TM_RETURN_IF_ERROR(state.ReadMaster(page));
       at_hand = page;
-      TM_RETURN_IF_ERROR(writer.AppendFloats(state.values(page).subspan(segment->page_offset, segment->elements)));
+      const std::span<const float> values = state.values(page).subspan(segment->page_offset, segment->elements);
+      // The last step may have overflowed, and no later one has noticed: what is saved must be worth keeping.
+      if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
+        return Fail(ErrorCode::kNotFinite, "tensor " + spec.name + " has become infinite or not a number (" +
+                                               directory +
+                                               "): it was not saved; lower --learning-rate, and resume from the last "
+                                               "checkpoint");
+      TM_RETURN_IF_ERROR(writer.AppendFloats(values));
     }
   }
   return writer.Commit();

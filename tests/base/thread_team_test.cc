@@ -1,8 +1,12 @@
 #include "base/thread_team.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <numeric>
+#include <system_error>
 
 namespace tidemill {
 namespace {
@@ -36,6 +40,28 @@ TEST(ThreadTeam, OrdersEveryRoundBeforeTheNext) {
     for (const long sum : sums) ASSERT_EQ(sum, round * (round + 1) / 2);
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve address space by terabytes
+// A process that gives itself room for a few stacks and asks for many threads.
+[[noreturn]] void AskForMoreThreadsThanFit() {
+  std::ifstream pages("/proc/self/statm");
+  rlim_t used = 0;
+  pages >> used;
+  const rlim_t room = used * 4096 + (rlim_t{64} << 20);
+  const rlimit limit{room, room};
+  setrlimit(RLIMIT_AS, &limit);
+  try {
+    const ThreadTeam team(256);
+  } catch (const std::system_error&) {
+    std::_Exit(7);
+  }
+  std::_Exit(0);
+}
+
+TEST(ThreadTeam, EndsItsThreadsWhenTheSystemHasNoFurtherOne) {
+  EXPECT_EXIT(AskForMoreThreadsThanFit(), testing::ExitedWithCode(7), "");
+}
+#endif
 
 }  // namespace
 }  // namespace tidemill

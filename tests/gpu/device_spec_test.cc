@@ -40,7 +40,7 @@ TEST(DeviceSpec, NamesTheKeyThatIsWrong) {
                                   {"host:flops=50e9x", "flops"},
                                   {"host:flops=inf", "flops"},
                                   {"host:nvme-read=0", "nvme-read"},
-                                  {"host:nvme_write=1GB", "'nvme_write' is not known"},
+                                  {"host:nvme_speed=1GB", "'nvme-speed' is not known"},
                                   {"host:mem", "'mem' has no value"},
                                   {"host:mem=1GiB,", "has no value"},
                                   {"host:mem=1GiB,mem=2GiB", "mem: is given twice"},

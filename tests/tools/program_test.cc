@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tools/exit_code.h"
@@ -57,6 +59,23 @@ TEST(Program, KeepsAnErrorOnOneLineWhateverAFileIsCalled) {
   const Outcome outcome = RunProgram("info --model \"$(printf 'no\\nsuch')\" 2>&1 >/dev/null");
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.text.find('\n'), outcome.text.size() - 1) << outcome.text;
+}
+
+TEST(Program, PrintsNoProgressIntoAFileWhenTheStreamsAreClosed) {
+  const std::string work = testing::TempDir() + "/program_test_closed";
+  std::filesystem::remove_all(work);
+  std::filesystem::create_directories(work);
+  std::ofstream(work + "/rows.jsonl") << "{\"input_ids\":[1,2,3]}\n";
+  const std::string model = std::string(TIDEMILL_SOURCE_DIR) + "/tests/golden/models/llama_gqa_tied_f32";
+  EXPECT_EQ(RunProgram("train --model " + model + " --train-data " + work + "/rows.jsonl --output-dir " + work +
+                       "/out --max-steps 2 --device cpu --threads 1 0<&- 1>&- 2>&-")
+                .status,
+            0);
+  std::ifstream metrics(work + "/out/metrics.jsonl");
+  int lines = 0;
+  for (std::string line; std::getline(metrics, line); ++lines) EXPECT_TRUE(line.starts_with("{\"step\"")) << line;
+  EXPECT_EQ(lines, 2);
+  std::filesystem::remove_all(work);
 }
 
 TEST(Program, FailsWhenItsResultsCannotBeWritten) {

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
+#include "data/json_file.h"
 #include "train/config/flag_value.h"
 
 namespace tidemill::train {
@@ -18,6 +18,8 @@ tl::unexpected<Error> Refuse(std::string message) { return Fail(ErrorCode::kInva
 
 // Parses, and finds the first key that one object holds twice: the parser itself would keep the last.
 Result<json> ParseObject(const std::string& text, const std::string& path) {
+  if (data::NestedTooDeeply(text))
+    return Refuse("the JSON is nested too deeply (" + path + "): write {\"flag\": value, ...}");
   std::vector<std::set<std::string>> keys;
   std::string duplicate;
   const auto watch = [&](int, json::parse_event_t event, json& parsed) {
@@ -99,12 +101,16 @@ Result<std::vector<FlagValue>> ParseConfigText(const std::string& text, const st
 Result<std::vector<FlagValue>> ReadConfigFile(const std::string& path, std::span<const FlagSpec> table,
                                               std::span<const FlagAlias> aliases) {
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file.good()) text << file.rdbuf();
-  if (!file.good() || text.str().empty())
+  // A pipe will do, <(...) of a shell is one: so bytes are counted as they come.
+  std::string text(file.good() ? data::kMaxJsonFileBytes + 1 : 0, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (file.bad() || text.empty())
     return Refuse("cannot read the configuration (" + path +
                   "): " + (file.is_open() ? "is it an empty file or a folder?" : std::strerror(errno)));
-  return ParseConfigText(text.str(), path, table, aliases);
+  if (text.size() > data::kMaxJsonFileBytes)
+    return Refuse("the configuration is too long (" + path + "): give a file of JSON");
+  return ParseConfigText(text, path, table, aliases);
 }
 
 }  // namespace tidemill::train

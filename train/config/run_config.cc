@@ -47,6 +47,10 @@ Status FillData(const FlagSet& flags, RunConfig* config) {
   config->num_train_epochs = flags.Number("num-train-epochs");
   if (config->max_steps <= 0 && config->num_train_epochs <= 0)
     return Refuse("--num-train-epochs is " + flags.Text("num-train-epochs") + ": give more than 0, or --max-steps");
+  constexpr int64_t kMost = int64_t{1} << 30;
+  if (config->num_train_epochs > static_cast<double>(kMost))
+    return Refuse("--num-train-epochs is " + flags.Text("num-train-epochs") + ": give at most " +
+                  std::to_string(kMost));
   return Ok();
 }
 
