@@ -25,8 +25,8 @@ uint64_t LargestPageBytes(const PageLayout& layout) {
 uint64_t ModelState::BytesNeeded(const PageLayout& layout) { return 2 * LargestPageBytes(layout); }
 
 Result<ModelState> ModelState::Create(Store& store, const PageLayout& layout, const ProgramPages& pages,
-                                      DType param_dtype) {
-  ModelState state(store, layout, pages, param_dtype);
+                                      DType param_dtype, cpu_adam::StateDtype state_dtype) {
+  ModelState state(store, layout, pages, param_dtype, state_dtype);
   TM_ASSIGN_OR_RETURN(state.values_, AlignedBuffer::Allocate(LargestPageBytes(layout)));
   TM_ASSIGN_OR_RETURN(state.staging_, AlignedBuffer::Allocate(LargestPageBytes(layout)));
   return state;
@@ -82,17 +82,18 @@ Status ModelState::WriteMaster(uint32_t page) {
 
 Status ModelState::VisitTiles(uint32_t page, Moment moment, bool write) {
   const std::span<float> all = values(page);
+  const uint64_t first_of_page = layout_->ElementsBefore(page);
   for (const ProgramPages::State& tile : pages_->state[page]) {
     const PageId id = moment == Moment::kExpAvg ? tile.exp_avg : tile.exp_avg_sq;
     const std::span<std::byte> bytes = staging(id);
-    float* const part = all.data() + tile.first_element;
+    const std::span<float> part = all.subspan(tile.first_element, tile.elements);
     if (write) {
       std::fill(bytes.begin(), bytes.end(), std::byte{0});
-      std::memcpy(bytes.data(), part, tile.elements * sizeof(float));
+      EncodeMoment(state_dtype_, moment, part, first_of_page + tile.first_element, bytes);
       TM_RETURN_IF_ERROR(store_->Write(id, bytes));
     } else {
       TM_RETURN_IF_ERROR(store_->Read(id, bytes));
-      std::memcpy(part, bytes.data(), tile.elements * sizeof(float));
+      DecodeMoment(state_dtype_, moment, bytes, part);
     }
   }
   return Ok();

@@ -9,17 +9,17 @@
 
 #include "base/aligned_buffer.h"
 #include "base/dtype.h"
+#include "offload/moment_codec.h"
 #include "offload/store.h"
 #include "swap_scheduler/training_program.h"
 
 namespace tidemill::offload {
 
-enum class Moment : uint8_t { kExpAvg, kExpAvgSq };
-
 class ModelState {
  public:
   static Result<ModelState> Create(Store& store, const swap_scheduler::PageLayout& layout,
-                                   const swap_scheduler::ProgramPages& pages, DType param_dtype);
+                                   const swap_scheduler::ProgramPages& pages, DType param_dtype,
+                                   cpu_adam::StateDtype state_dtype);
   static uint64_t BytesNeeded(const swap_scheduler::PageLayout& layout);
 
   const swap_scheduler::PageLayout& layout() const { return *layout_; }
@@ -31,14 +31,19 @@ class ModelState {
   // param says.
   Status ReadMaster(uint32_t page);
   Status WriteMaster(uint32_t page);
-  // A trainable page's moment.
+  // A trainable page's moment, decoded. What is written is rounded to the encoding, once; what was read is written back
+  // bit for bit.
   Status ReadMoment(uint32_t page, Moment moment);
   Status WriteMoment(uint32_t page, Moment moment);
 
  private:
   ModelState(Store& store, const swap_scheduler::PageLayout& layout, const swap_scheduler::ProgramPages& pages,
-             DType param_dtype)
-      : store_(&store), layout_(&layout), pages_(&pages), split_(param_dtype == DType::kBf16) {}
+             DType param_dtype, cpu_adam::StateDtype state_dtype)
+      : store_(&store),
+        layout_(&layout),
+        pages_(&pages),
+        split_(param_dtype == DType::kBf16),
+        state_dtype_(state_dtype) {}
 
   // The staging bytes of a whole store page.
   std::span<std::byte> staging(swap_scheduler::PageId page) const;
@@ -48,6 +53,7 @@ class ModelState {
   const swap_scheduler::PageLayout* layout_;
   const swap_scheduler::ProgramPages* pages_;
   bool split_;  // bf16 params, with rests
+  cpu_adam::StateDtype state_dtype_;
   AlignedBuffer values_, staging_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/adam_rule.h"
 #include "base/thread_team.h"
+#include "cpu_adam/state_encoding.h"
 #include "offload/engine.h"
 #include "swap_scheduler/training_program.h"
 
@@ -20,6 +21,7 @@ struct OptimizerStep {
   double weight_decay = 0;  // of the tensors that decay
   int64_t step = 1;         // applied steps, this one included
   double grad_scale = 1;    // the clipping factor
+  uint64_t seed = 0;        // of stochastic rounding
 
   AdamCoefficients Coefficients(bool decay) const {
     return MakeAdamCoefficients(adam, decay ? weight_decay : 0, step, grad_scale);
@@ -41,10 +43,11 @@ void ForEachRun(const swap_scheduler::ParamPage& page, const swap_scheduler::Pro
 
 class OptimizerPass final : public HostWork {
  public:
-  // `param_bytes` of an element decides between fp32 (4) and split (2); `grad_dtype` is that of a finished gradient.
+  // A tile with a rest has a split master. `grad_dtype` is that of a finished gradient, `state_dtype` how moments are
+  // kept. Stochastic rounding depends on an element's place in the layout, never on where its page lives or is cut.
   OptimizerPass(const swap_scheduler::PageLayout& layout, const swap_scheduler::ProgramPages& pages, DType grad_dtype,
-                ThreadTeam& team)
-      : layout_(layout), pages_(pages), grad_dtype_(grad_dtype), team_(team) {}
+                cpu_adam::StateDtype state_dtype, ThreadTeam& team)
+      : layout_(layout), pages_(pages), grad_dtype_(grad_dtype), state_dtype_(state_dtype), team_(team) {}
 
   // `apply` false: the step's operations leave everything as it is.
   void BeginStep(const OptimizerStep& step, bool apply);
@@ -54,8 +57,10 @@ class OptimizerPass final : public HostWork {
   const swap_scheduler::PageLayout& layout_;
   const swap_scheduler::ProgramPages& pages_;
   const DType grad_dtype_;
+  const cpu_adam::StateDtype state_dtype_;
   ThreadTeam& team_;
   AdamCoefficients decayed_{}, plain_{};
+  cpu_adam::RoundingKey rounding_{};
   bool apply_ = false;
 };
 

@@ -92,6 +92,12 @@ PageLayout LayOut(const ModelTensors& model) {
   return layout;
 }
 
+uint64_t PageLayout::ElementsBefore(uint32_t page) const {
+  uint64_t count = 0;
+  for (uint32_t before = 0; before < page; ++before) count += pages[before].elements;
+  return count;
+}
+
 uint64_t PageLayout::TrainableElements() const {
   uint64_t count = 0;
   for (const ParamPage& page : pages) {

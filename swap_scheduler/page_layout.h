@@ -12,8 +12,9 @@
 
 namespace tidemill::swap_scheduler {
 
-// A tensor starts at a multiple of this many elements within its page: 64 bytes in bf16, 128 in fp32.
-inline constexpr uint64_t kSegmentAlignment = 32;
+// A tensor starts at a multiple of this many elements within its page, so that no block of block-wise optimizer state
+// (256 elements) holds parts of two tensors, which may be stepped with different coefficients.
+inline constexpr uint64_t kSegmentAlignment = 256;
 
 struct TensorShape {
   std::string name;
@@ -64,6 +65,8 @@ struct PageLayout {
   bool tied = false;
 
   uint64_t TrainableElements() const;  // without padding
+  // Elements of all pages before this one, padding included: with the offset in the page, an index unique in the model.
+  uint64_t ElementsBefore(uint32_t page) const;
 };
 
 PageLayout LayOut(const ModelTensors& model);

@@ -183,8 +183,9 @@ class Builder {
       const Tier home = optimizer.Next();
       const std::string name = page.name + "." + std::to_string(pages_.state[index].size());
       if (shape_.param_bytes == 2) state.rest = NewPage(name + ".rest", Kind::kRest, state.elements * 2, home, true);
-      state.exp_avg = NewPage(name + ".exp_avg", Kind::kExpAvg, state.elements * 4, home, true);
-      state.exp_avg_sq = NewPage(name + ".exp_avg_sq", Kind::kExpAvgSq, state.elements * 4, home, true);
+      const uint64_t moment_bytes = shape_.moment.Of(state.elements);
+      state.exp_avg = NewPage(name + ".exp_avg", Kind::kExpAvg, moment_bytes, home, true);
+      state.exp_avg_sq = NewPage(name + ".exp_avg_sq", Kind::kExpAvgSq, moment_bytes, home, true);
       pages_.state[index].push_back(state);
     }
   }
@@ -261,6 +262,7 @@ class Builder {
     const ProgramPages::State& state = pages_.state[page][tile];
     Operation& op = Start(OperationKind::kAdam, page, tile);
     const bool on_device = program_.pages[state.exp_avg].home == Tier::kDevice;
+    TM_CHECK(!on_device || shape_.moment.element_bytes == 4);  // devices step fp32 moments only
     op.lane = on_device ? Lane::kCompute : Lane::kAdam;
     op.tier = on_device ? Tier::kDevice : Tier::kHost;
     op.after_norm = true;
@@ -298,6 +300,7 @@ class Builder {
 
 BuiltProgram TrainingProgram(const PageLayout& layout, const StepShape& shape, const Placement& placement) {
   TM_CHECK(shape.micro_batches > 0 && shape.group_size > 0);
+  TM_CHECK(shape.moment.block_bytes == 0 || shape.tile_elements % shape.moment.block_elements == 0);
   Builder builder(layout, shape, placement);
   builder.PersistentPages(placement, true);
   builder.GradientPages();

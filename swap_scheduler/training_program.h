@@ -44,14 +44,26 @@ struct Placement {
   Shares activations = Everything(Tier::kDevice);  // boundaries, kept inner activations, head state, d, caches
 };
 
+// Bytes of one AdamW moment of a tile: so many an element, then so many for each block of elements, the last may be
+// short.
+struct MomentSize {
+  uint64_t element_bytes = 4, block_elements = 256, block_bytes = 0;  // the default: fp32
+
+  uint64_t Of(uint64_t elements) const {
+    return elements * element_bytes + (elements + block_elements - 1) / block_elements * block_bytes;
+  }
+};
+
 struct StepShape {
   uint32_t micro_batches = 1;
   uint32_t group_size = 1;  // micro-batches that a block is fetched for at once
   bool recompute = true;
-  bool keep_logits = false;    // keep the head's logits from its forward to its backward pass
-  uint64_t param_bytes = 4;    // of one element: 4 (fp32) or 2 (bf16, with a rest of 2)
-  uint64_t grad_bytes = 4;     // of one element of a finished gradient
-  uint64_t tile_elements = 0;  // optimizer state is cut into tiles of this many elements; 0: one tile a page
+  bool keep_logits = false;  // keep the head's logits from its forward to its backward pass
+  uint64_t param_bytes = 4;  // of one element: 4 (fp32) or 2 (bf16, with a rest of 2)
+  uint64_t grad_bytes = 4;   // of one element of a finished gradient
+  MomentSize moment = {};
+  uint64_t tile_elements = 0;  // optimizer state is cut into tiles of this many elements; 0: one tile a page. A
+                               // multiple of a moment's block
   // Sizes for the largest micro-batch, in bytes.
   uint64_t boundary_bytes = 0, kept_bytes = 0, head_state_bytes = 0, logits_bytes = 0;
   uint64_t cache_bytes = 0;  // a layer's key-value cache; generation only

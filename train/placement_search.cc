@@ -49,7 +49,9 @@ std::vector<Placement> PlacementCandidates(const PlacementRequest& request, bool
   constexpr std::array kLowestDeviceLevel{0, 1, 1, 1, 1, 1, 3, 3};  // from which each step off host memory makes sense
   std::vector<Placement> candidates;
   for (int host_level = 0; host_level <= (has_nvme ? 7 : 0); ++host_level) {
-    for (int device_level = kLowestDeviceLevel[static_cast<size_t>(host_level)]; device_level <= 3; ++device_level) {
+    const int lowest = kLowestDeviceLevel[static_cast<size_t>(host_level)];
+    for (int device_level = request.optimizer_off_device ? std::max(lowest, 1) : lowest; device_level <= 3;
+         ++device_level) {
       Placement placement = OffDevice(device_level);
       if (host_level > 0) OffHost(host_level, placement);
       Obey(request, placement);

@@ -11,6 +11,7 @@ namespace tidemill::train {
 // What the user pinned; the rest is free.
 struct PlacementRequest {
   std::optional<swap_scheduler::Shares> params, optimizer, gradients, activations;
+  bool optimizer_off_device = false;  // its state is kept in a way that the device cannot step
 };
 
 // From everything on the device down to everything on nvme: first the optimizer leaves the device, with the gradients

@@ -51,6 +51,8 @@ std::string FormatPlanJson(const PlanReport& report) {
   if (!report.fits) json["smallest_change"] = report.smallest_change;
   json["homes"] = ordered_json::object();
   for (const auto& [kind, home] : report.homes) json["homes"][kind] = home;
+  if (!report.state_dtype.empty())
+    json["optimizer_state"] = {{"dtype", report.state_dtype}, {"bytes", report.state_bytes}};
   for (size_t i = 0; i < kTiers.size(); ++i) {
     const PlanReport::Tier& tier = report.tiers[i];
     ordered_json items = ordered_json::array();
@@ -79,6 +81,8 @@ std::string FormatPlan(const PlanReport& report) {
     text += ", of which " + std::to_string(report.trainable_parameters) + " are trained";
   text += "\nhomes\n";
   for (const auto& [kind, home] : report.homes) text += Line(kind, home);
+  if (!report.state_dtype.empty())
+    text += "AdamW's moments are kept in " + report.state_dtype + "\n" + Line("both", FormatBytes(report.state_bytes));
   text += "peak of each tier\n";
   for (size_t i = 0; i < kTiers.size(); ++i) text += TierLines(i, report.tiers[i]);
   text += "each step moves\n";

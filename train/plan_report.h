@@ -18,6 +18,9 @@ struct PlanReport {
   // Where each kind lives: {"params", "host=0.4,nvme=0.6"}.
   std::vector<std::pair<std::string, std::string>> homes;
 
+  std::string state_dtype;   // of AdamW's moments; empty: no optimizer
+  uint64_t state_bytes = 0;  // of both moments, page padding included
+
   struct Tier {
     std::optional<uint64_t> budget_bytes;  // nothing: the machine has no such tier
     uint64_t peak_bytes = 0;

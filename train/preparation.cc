@@ -17,6 +17,8 @@ using swap_scheduler::PageLayout;
 using swap_scheduler::StepShape;
 
 constexpr uint64_t kTileGrain = 1024;  // elements
+static_assert(kTileGrain % cpu_adam::kMomentBlock == 0);
+static_assert(swap_scheduler::kSegmentAlignment % cpu_adam::kMomentBlock == 0);
 
 uint64_t Bytes(int64_t floats) { return static_cast<uint64_t>(floats) * sizeof(float); }
 
@@ -47,6 +49,15 @@ BufferShape BuffersOf(const Preparation& preparation, const gpu::Device& device)
   return shape;
 }
 
+swap_scheduler::MomentSize MomentSizeOf(cpu_adam::StateDtype dtype) {
+  swap_scheduler::MomentSize size;
+  size.block_elements = cpu_adam::kMomentBlock;
+  const uint64_t block_bytes = cpu_adam::MomentBytes(dtype, cpu_adam::kMomentBlock);
+  size.element_bytes = block_bytes / cpu_adam::kMomentBlock;
+  size.block_bytes = block_bytes % cpu_adam::kMomentBlock;
+  return size;
+}
+
 StepShape ShapeOf(const Preparation& preparation) {
   const model::ModelConfig& config = preparation.files.config;
   const JobShape& job = preparation.job;
@@ -56,6 +67,7 @@ StepShape ShapeOf(const Preparation& preparation) {
   shape.recompute = job.recompute;
   shape.param_bytes = SizeOf(preparation.param_dtype);
   shape.grad_bytes = SizeOf(preparation.grad_dtype);
+  shape.moment = MomentSizeOf(job.state_dtype);
   if (preparation.tiers.tile_size)
     shape.tile_elements = std::max(kTileGrain, *preparation.tiers.tile_size / sizeof(float) / kTileGrain * kTileGrain);
   shape.boundary_bytes = Bytes(rows * config.hidden);
@@ -99,6 +111,7 @@ Result<MemoryPlan> PlanOf(const Preparation& preparation) {
   request.windows = preparation.job.windows;
   request.evaluation_batches = preparation.job.evaluation_batches;
   request.placement = RequestedPlacement(preparation.tiers);
+  request.placement.optimizer_off_device = preparation.job.state_dtype != cpu_adam::StateDtype::kFp32;
   if (preparation.tiers.prefetch_depth) {
     const auto blocks = static_cast<uint32_t>(*preparation.tiers.prefetch_depth);
     request.look_ahead = {blocks, blocks};

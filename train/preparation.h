@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cpu_adam/state_encoding.h"
 #include "gpu/device.h"
 #include "train/config/tier_options.h"
 #include "train/device_buffers.h"
@@ -24,6 +25,7 @@ struct JobShape {
   uint64_t cache_rows = 0;           // capacity of the key-value caches; generation only
   bool recompute = true;
   std::optional<DType> dtype, grad_dtype;
+  cpu_adam::StateDtype state_dtype = cpu_adam::StateDtype::kFp32;
 };
 
 struct Preparation {

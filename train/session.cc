@@ -78,8 +78,8 @@ Result<std::unique_ptr<Session>> Session::Open(Preparation preparation, std::uni
   const auto& pages = session->plan_.Any().built.pages;
   session->compute_ = session->device_->NewStream("compute", session->buffers_->workspace());
   session->adam_team_ = std::make_unique<ThreadTeam>(ComputeThreads(prepared.tiers));
-  session->optimizer_pass_ =
-      std::make_unique<offload::OptimizerPass>(prepared.layout, pages, prepared.grad_dtype, *session->adam_team_);
+  session->optimizer_pass_ = std::make_unique<offload::OptimizerPass>(prepared.layout, pages, prepared.grad_dtype,
+                                                                      prepared.job.state_dtype, *session->adam_team_);
   session->engine_ = std::make_unique<offload::Engine>(*session->store_, *session->compute_, *session->optimizer_pass_);
   session->interpreter_ = std::make_unique<Interpreter>(InterpreterParts{
       prepared.files.config, prepared.layout, prepared.param_dtype, prepared.grad_dtype, prepared.job.cache_rows,
@@ -94,9 +94,9 @@ Status Session::ReserveMemory(const std::string& identity) {
   offload::StoreConfig store_config = MakeStoreConfig(identity);
   TM_ASSIGN_OR_RETURN(store_config.swap.engine, io::ParseEngineChoice(preparation_.tiers.io_engine));
   TM_ASSIGN_OR_RETURN(store_, offload::Store::Create(*device_, std::move(store_config)));
-  TM_ASSIGN_OR_RETURN(
-      offload::ModelState state,
-      offload::ModelState::Create(*store_, preparation_.layout, plan_.Any().built.pages, preparation_.param_dtype));
+  TM_ASSIGN_OR_RETURN(offload::ModelState state,
+                      offload::ModelState::Create(*store_, preparation_.layout, plan_.Any().built.pages,
+                                                  preparation_.param_dtype, preparation_.job.state_dtype));
   state_ = std::make_unique<offload::ModelState>(std::move(state));
   buffers_ = std::make_unique<DeviceBuffers>(device_->Arena(), preparation_.buffers);
   TM_CHECK(DeviceBuffers::Bytes(preparation_.buffers) == fixed);

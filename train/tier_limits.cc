@@ -39,7 +39,7 @@ Result<TierLimits> ResolveLimits(const TierOptions& options, uint64_t available)
 
 PlacementRequest RequestedPlacement(const TierOptions& options) {
   return {SharesOf(options.place_params), SharesOf(options.place_optimizer), SharesOf(options.place_gradients),
-          SharesOf(options.place_activations)};
+          SharesOf(options.place_activations), false};
 }
 
 }  // namespace tidemill::train

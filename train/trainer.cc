@@ -64,6 +64,7 @@ Result<TrainerState> FreshState(const RunConfig& config, const TrainingData& dat
   state.max_steps = data.total_steps();
   state.seed = config.seed;
   state.shuffle = config.shuffle;
+  state.state_dtype = cpu_adam::StateDtypeName(config.state_dtype);
   state.dtype = TorchName(config.dtype.value_or(DType::kF32));
   state.train_batch_size = config.train_batch_size;
   state.accumulation_steps = config.accumulation_steps;
@@ -151,6 +152,7 @@ Status Trainer::TrainWindow(const Window& window, double learning_rate, StepOutc
   request.step.adam = {learning_rate, config_.adam_beta1, config_.adam_beta2, config_.adam_epsilon};
   request.step.weight_decay = config_.weight_decay;
   request.step.step = state_.applied_steps + 1;
+  request.step.seed = config_.seed;
   request.max_grad_norm = config_.max_grad_norm;
   request.supervised_tokens = window.supervised;
   TM_ASSIGN_OR_RETURN(outcome, session_->Train(window.batches, request));

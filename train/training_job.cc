@@ -14,6 +14,7 @@ JobShape ShapeFor(const RunConfig& config, uint64_t longest_row, uint64_t record
   job.recompute = config.activation_checkpointing;
   job.dtype = config.dtype;
   job.grad_dtype = config.grad_dtype;
+  job.state_dtype = config.state_dtype;
   return job;
 }
 

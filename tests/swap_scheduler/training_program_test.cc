@@ -142,5 +142,23 @@ TEST(TrainingProgram, TilesCutTheStateAndNothingElse) {
   }
 }
 
+TEST(TrainingProgram, MomentsTakeTheBytesOfTheirEncodingAndNothingElseChanges) {
+  const PageLayout layout = LayOut(SmallModel({.layers = 1}));
+  Placement placement;
+  placement.optimizer = Everything(Tier::kHost);
+  StepShape shape = Shape(1, 1);
+  const BuiltProgram exact = TrainingProgram(layout, shape, placement);
+  shape.moment = {.element_bytes = 1, .block_elements = 256, .block_bytes = 1};
+  const BuiltProgram small = TrainingProgram(layout, shape, placement);
+  ASSERT_EQ(small.program.pages.size(), exact.program.pages.size());
+  for (size_t page = 0; page < layout.pages.size(); ++page) {
+    const ProgramPages::State& tile = small.pages.state[page].front();
+    const uint64_t bytes = tile.elements + (tile.elements + 255) / 256;
+    for (const PageId id : {tile.exp_avg, tile.exp_avg_sq})
+      EXPECT_EQ(small.program.pages[id].bytes, (bytes + 4095) / 4096 * 4096);
+    EXPECT_EQ(small.program.pages[small.pages.param[page]].bytes, exact.program.pages[exact.pages.param[page]].bytes);
+  }
+}
+
 }  // namespace
 }  // namespace tidemill::swap_scheduler

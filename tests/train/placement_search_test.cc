@@ -36,5 +36,13 @@ TEST(PlacementCandidates, ObeyWhatWasPinnedAndStayOffNvmeWithoutOne) {
   }
 }
 
+TEST(PlacementCandidates, KeepTheOptimizerOffADeviceThatCannotStepItsState) {
+  PlacementRequest request;
+  request.optimizer_off_device = true;
+  const auto candidates = PlacementCandidates(request, true);
+  EXPECT_EQ(candidates.front().params, Everything(Tier::kDevice));
+  for (const Placement& placement : candidates) EXPECT_EQ(placement.optimizer[0], 0);
+}
+
 }  // namespace
 }  // namespace tidemill::train

@@ -49,5 +49,16 @@ TEST(PlanReport, LabelsEverySizeForPeople) {
   EXPECT_NE(text.find("nvme                            none"), std::string::npos) << text;
 }
 
+TEST(PlanReport, NamesTheEncodingOfTheMoments) {
+  PlanReport report = Sample();
+  EXPECT_FALSE(nlohmann::json::parse(FormatPlanJson(report)).contains("optimizer_state"));
+  report.state_dtype = "int8";
+  report.state_bytes = 2008;
+  const auto json = nlohmann::json::parse(FormatPlanJson(report));
+  EXPECT_EQ(json["optimizer_state"]["dtype"], "int8");
+  EXPECT_EQ(json["optimizer_state"]["bytes"], 2008);
+  EXPECT_NE(FormatPlan(report).find("int8"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tidemill::train

@@ -79,9 +79,25 @@ Status FillOptimizer(const FlagSet& flags, RunConfig* config) {
   return Ok();
 }
 
+// Torch's names of the encodings that torch has too.
+Result<cpu_adam::StateDtype> StateDtypeOf(const FlagSet& flags) {
+  const std::string text = flags.Text("state-dtype");
+  return cpu_adam::StateDtypeFromName(text == "float32" ? "fp32" : text == "bfloat16" ? "bf16" : text);
+}
+
+// Devices step fp32 moments only.
+Status CheckStatePlace(const RunConfig& config) {
+  const bool on_device = config.tiers.place_optimizer.Names(swap_scheduler::Tier::kDevice);
+  if (config.state_dtype == cpu_adam::StateDtype::kFp32 || !on_device) return Ok();
+  return Refuse("--place-optimizer names device, and --state-dtype " +
+                std::string(cpu_adam::StateDtypeName(config.state_dtype)) +
+                " is stepped on the host only: give host, nvme or auto, or --state-dtype fp32");
+}
+
 Status FillPrecision(const FlagSet& flags, RunConfig* config) {
   TM_ASSIGN_OR_RETURN(config->dtype, DTypeFlag(flags, "dtype"));
   TM_ASSIGN_OR_RETURN(config->grad_dtype, DTypeFlag(flags, "grad-dtype"));
+  TM_ASSIGN_OR_RETURN(config->state_dtype, StateDtypeOf(flags));
   TM_ASSIGN_OR_RETURN(config->save_dtype, DTypeFlag(flags, "save-dtype"));
   if (flags.Bool("bf16")) {
     if (config->dtype.has_value() && *config->dtype != DType::kBf16)
@@ -162,6 +178,7 @@ Result<RunConfig> ParseRunConfig(RunKind kind, const FlagSet& given) {
   TM_RETURN_IF_ERROR(FillPrecision(flags, &config));
   TM_RETURN_IF_ERROR(FillSaving(flags, &config));
   TM_ASSIGN_OR_RETURN(config.tiers, ParseTierOptions(flags));
+  TM_RETURN_IF_ERROR(CheckStatePlace(config));
   return config;
 }
 

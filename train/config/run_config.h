@@ -12,6 +12,7 @@
 
 #include "base/dtype.h"
 #include "base/result.h"
+#include "cpu_adam/state_encoding.h"
 #include "train/config/run_flags.h"
 #include "train/config/tier_options.h"
 #include "train/schedule.h"
@@ -48,6 +49,7 @@ struct RunConfig {
   double max_grad_norm = 1;  // 0: no clipping
 
   std::optional<DType> dtype, grad_dtype, save_dtype;  // nothing: auto
+  cpu_adam::StateDtype state_dtype = cpu_adam::StateDtype::kFp32;
   bool activation_checkpointing = true;
   std::vector<std::string> freeze;  // regular expressions
 

@@ -122,7 +122,6 @@ constexpr Unavailable kUnavailable[] = {
     {"packing", "true"},
     {"dtype", "fp16|float16"},
     {"fp16", "true"},
-    {"state-dtype", "bf16|bfloat16|int8"},
     {"master-dtype", "bf16|bfloat16"},
     {"activation-checkpointing", "auto"},
     {"device", "cuda*"},
