@@ -4,6 +4,7 @@
 #include <linux/stat.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -46,6 +47,27 @@ bool IsWithin(const std::string& path, const std::string& mount) {
   return mount == "/" || path == mount || (path.starts_with(mount) && path[mount.size()] == '/');
 }
 
+// By the number that statfs(2) gives, where no mount names the path: below a changed root.
+std::string FileSystemByMagic(const std::string& path) {
+  struct Row {
+    long magic;
+    const char* name;
+  };
+  constexpr std::array<Row, 7> kRows{{{0xef53, "ext4"},
+                                      {0x58465342, "xfs"},
+                                      {0x9123683e, "btrfs"},
+                                      {0x01021994, "tmpfs"},
+                                      {0x794c7630, "overlay"},
+                                      {0x2fc12fc1, "zfs"},
+                                      {0x6969, "nfs"}}};
+  struct statfs info {};
+  if (::statfs(path.c_str(), &info) != 0) return "unknown";
+  for (const Row& row : kRows) {
+    if (info.f_type == row.magic) return row.name;
+  }
+  return "unknown";
+}
+
 // The mount that holds `path`: the longest one, and of equals the last, which hides the others.
 void FindMount(const std::string& path, DirectoryReport& report) {
   report.file_system = "unknown";
@@ -64,6 +86,7 @@ void FindMount(const std::string& path, DirectoryReport& report) {
     report.file_system = type;
     report.device = Unescape(source);
   }
+  if (longest == 0) report.file_system = FileSystemByMagic(path);
 }
 
 std::optional<bool> IsRotational(const std::string& path, const std::string& device) {

@@ -60,6 +60,7 @@ std::string FormatPlanJson(const PlanReport& report) {
     json["tiers"][kTiers[i]] = {
         {"budget_bytes", OrNull(tier.budget_bytes)}, {"peak_bytes", tier.peak_bytes}, {"items", items}};
   }
+  json["pinned_bytes"] = report.pinned_bytes;
   for (size_t i = 0; i < kLanes.size(); ++i) {
     const PlanReport::Lane& lane = report.lanes[i];
     json["lanes"][kLanes[i]] = {{"bytes", lane.bytes},
@@ -85,6 +86,7 @@ std::string FormatPlan(const PlanReport& report) {
     text += "AdamW's moments are kept in " + report.state_dtype + "\n" + Line("both", FormatBytes(report.state_bytes));
   text += "peak of each tier\n";
   for (size_t i = 0; i < kTiers.size(); ++i) text += TierLines(i, report.tiers[i]);
+  if (report.pinned_bytes > 0) text += Line("pinned host memory", FormatBytes(report.pinned_bytes));
   text += "each step moves\n";
   for (size_t i = 0; i < kLanes.size(); ++i) {
     const PlanReport::Lane& lane = report.lanes[i];

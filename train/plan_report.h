@@ -27,6 +27,7 @@ struct PlanReport {
     std::vector<std::pair<std::string, uint64_t>> items;  // what the peak is made of; adds up to it
   };
   std::array<Tier, 3> tiers;  // device, host, nvme
+  uint64_t pinned_bytes = 0;  // of the host's peak: registered with the kernel, so never swapped out
 
   struct Lane {
     uint64_t bytes = 0;  // per step

@@ -64,6 +64,8 @@ PlanReport ReportOf(const Preparation& preparation, const MemoryPlan* plan, cons
   if (!plan->training.empty()) report.state_dtype = cpu_adam::StateDtypeName(preparation.job.state_dtype);
   for (const swap_scheduler::Page& page : plan->Any().built.program.pages)
     report.state_bytes += page.kind == Kind::kExpAvg || page.kind == Kind::kExpAvgSq ? page.bytes : 0;
+  // The host arena is registered with io_uring where pages live on nvme.
+  if (plan->peak_bytes[2] > 0) report.pinned_bytes = plan->peak_bytes[1] - preparation.host_fixed_bytes;
   const swap_scheduler::LaneBytes& moved = plan->Any().plan.moved;
   const std::array bytes{uint64_t{0}, moved.upload, moved.download, moved.nvme_read, moved.nvme_write, uint64_t{0}};
   for (size_t lane = 0; lane < bytes.size(); ++lane) report.lanes[lane].bytes = bytes[lane];

@@ -13,6 +13,7 @@ PlanReport Sample() {
   report.trainable_parameters = 900;
   report.homes = {{"params", "nvme"}};
   report.tiers[0] = {1ULL << 30, 1ULL << 20, {{"block", 1ULL << 20}}};
+  report.pinned_bytes = 3ULL << 20;
   report.lanes[1].bytes = 5000;
   report.advice = {"more host memory"};
   report.nvme_bytes_written_per_step = 7;
@@ -26,6 +27,7 @@ TEST(PlanReport, HasEveryKeyOfTheInterface) {
   EXPECT_EQ(json["tiers"]["device"]["budget_bytes"], 1ULL << 30);
   EXPECT_EQ(json["tiers"]["device"]["items"][0]["bytes"], 1ULL << 20);
   EXPECT_TRUE(json["tiers"]["nvme"]["budget_bytes"].is_null());
+  EXPECT_EQ(json["pinned_bytes"], 3ULL << 20);
   EXPECT_EQ(json["lanes"]["upload"]["bytes"], 5000);
   for (const char* key : {"busy_seconds", "hidden_seconds", "exposed_seconds"})
     EXPECT_TRUE(json["lanes"]["nvme_read"].contains(key)) << key;
@@ -45,6 +47,7 @@ TEST(PlanReport, SaysWhatWouldMakeItFit) {
 
 TEST(PlanReport, LabelsEverySizeForPeople) {
   const std::string text = FormatPlan(Sample());
+  EXPECT_NE(text.find("pinned host memory              3.00 MiB"), std::string::npos) << text;
   EXPECT_NE(text.find("1.00 MiB  of 1.00 GiB"), std::string::npos) << text;
   EXPECT_NE(text.find("nvme                            none"), std::string::npos) << text;
 }
