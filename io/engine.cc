@@ -18,7 +18,7 @@ constexpr uint32_t kRetriesMax = 10'000;
 }  // namespace
 
 Engine::Engine(std::unique_ptr<Transport> transport, const EngineLimits& limits)
-    : limits_(limits), transport_(std::move(transport)), table_(limits.requests_max, limits.block_bytes) {
+    : limits_(limits), transport_(std::move(transport)), table_(limits.requests_max, limits.block_bytes, limits.depth) {
   TM_CHECK(limits.depth > 0 && transport_->Depth() == limits.depth && limits.block_bytes <= kGiB);
   files_.reserve(Transport::kFilesMax);
   ops_.resize(limits.depth);
@@ -44,6 +44,7 @@ uint32_t Engine::AddFile(const BlockFile& file) {
   TM_CHECK(files_.size() < Transport::kFilesMax);
   const auto index = static_cast<uint32_t>(files_.size());
   transport_->AddFile(index, file.fd);
+  table_.AddFile();
   files_.push_back(file);
   return index;
 }

@@ -32,7 +32,7 @@
 namespace tidemill::io {
 
 struct EngineLimits {
-  size_t depth = 32;                // pieces with the drive at once
+  size_t depth = 32;                // pieces with the drives at once; a file has an even part of it, 1 at least
   uint64_t block_bytes = 4 * kMiB;  // the largest piece; a multiple of kAlignmentBytes, at most 1 GiB
   size_t requests_max = 4096;       // submitted and not yet reaped
 };

@@ -18,7 +18,8 @@ IoRequest Ask(Priority priority, std::span<std::byte> buffer, uint64_t tag) {
 
 class RequestTableTest : public testing::Test {
  protected:
-  RequestTable table_{64, kBlock};
+  RequestTableTest() { table_.AddFile(); }
+  RequestTable table_{64, kBlock, /*depth=*/64};
   AlignedBuffer buffer_ = Buffer(64 * kBlock);
   uint64_t TagOfNext() {
     const Piece piece = table_.Next().value();
@@ -77,6 +78,23 @@ TEST_F(RequestTableTest, EndsWhenThePiecesDoAndReusesTheSlot) {
     EXPECT_EQ(table_.Finish(a, Ok()).value().tag, round);
     EXPECT_EQ(table_.size(), 0U);
   }
+}
+
+TEST_F(RequestTableTest, GivesEachFileAnEvenPartOfTheDepthAndTheFilesTheirTurns) {
+  for (int i = 0; i < 3; ++i) table_.AddFile();  // four, with 16 pieces each
+  IoRequest request = Ask(Priority::kDemand, buffer_.span(), 0);
+  for (request.file = 0; request.file < 2; ++request.file) table_.Push(request);
+  std::vector<uint32_t> order;
+  std::vector<Piece> started;
+  while (const auto piece = table_.Next()) {
+    started.push_back(*piece);
+    order.push_back(table_.request(piece->slot).file);
+  }
+  ASSERT_EQ(order.size(), 32U);
+  for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i % 2) << i;
+  // The first file is the fast one: what it finishes makes room for itself, not for the one that is slow.
+  for (size_t i = 0; i < started.size(); i += 2) EXPECT_FALSE(table_.Finish(started[i], Ok()));
+  while (const auto piece = table_.Next()) EXPECT_EQ(table_.request(piece->slot).file, 0U);
 }
 
 TEST_F(RequestTableTest, ForgetsWhatWasNotStarted) {
