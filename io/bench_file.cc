@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,13 +32,11 @@ Status Interrupted() {
 }
 
 Status CheckSpace(const std::string& directory, uint64_t need_bytes) {
-  struct statvfs info {};
-  if (::statvfs(directory.c_str(), &info) != 0)
-    return tl::make_unexpected(FileError("cannot use the swap directory", directory, errno));
-  const uint64_t free_bytes = static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
-  if (need_bytes <= free_bytes) return Ok();
+  const auto free_bytes = FreeBytes(directory);
+  if (!free_bytes) return tl::make_unexpected(FileError("cannot use the swap directory", directory, errno));
+  if (need_bytes <= *free_bytes) return Ok();
   return Fail(ErrorCode::kDoesNotFit, "the bench file does not fit (" + directory + ": needs " +
-                                          FormatBytes(need_bytes) + ", free " + FormatBytes(free_bytes) +
+                                          FormatBytes(need_bytes) + ", free " + FormatBytes(*free_bytes) +
                                           "): pass a smaller --size or free some space");
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -56,6 +57,12 @@ Status SyncDirectory(const std::string& directory) {
   // Some file systems have nothing to flush for a directory and say EINVAL.
   if (::fsync(fd.get()) == 0 || errno == EINVAL) return Ok();
   return tl::make_unexpected(FileError("cannot flush the directory", directory, errno));
+}
+
+std::optional<uint64_t> FreeBytes(const std::string& directory) {
+  struct statvfs info {};
+  if (::statvfs(directory.c_str(), &info) != 0) return std::nullopt;
+  return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
 }
 
 std::string ParentDirectory(const std::string& path) {

@@ -1,6 +1,8 @@
 // The few steps that every file on a disk needs: an owned descriptor, O_DIRECT or not, a durable directory.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,6 +39,9 @@ Result<DirectFd> OpenDirect(const std::string& path, int flags, bool want_direct
 
 // Makes entries that were created, renamed or removed in `directory` durable.
 Status SyncDirectory(const std::string& directory);
+
+// What is free to an unprivileged process on the directory's file system; nothing where it does not say.
+std::optional<uint64_t> FreeBytes(const std::string& directory);
 
 // "/a/b" of "/a/b/c"; "." of "c".
 std::string ParentDirectory(const std::string& path);

@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <optional>
 #include <utility>
 
 #include "base/aligned_buffer.h"
@@ -19,14 +17,8 @@
 namespace tidemill::io {
 namespace {
 
-std::optional<uint64_t> FreeBytesBeside(const std::string& path) {
-  struct statvfs info {};
-  if (::statvfs(ParentDirectory(path).c_str(), &info) != 0) return std::nullopt;
-  return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
-}
-
 tl::unexpected<Error> TooSmall(const std::string& path, uint64_t need_bytes, int error_number) {
-  const auto free_bytes = FreeBytesBeside(path);
+  const auto free_bytes = FreeBytes(ParentDirectory(path));
   return Fail(ErrorCode::kDoesNotFit,
               "the swap file does not fit: " + DescribeErrno(error_number) + " (" + path + ": needs " +
                   FormatNeeded(need_bytes) + ", free " + (free_bytes ? FormatBytes(*free_bytes) : "unknown") + "): " +
@@ -37,7 +29,7 @@ tl::unexpected<Error> TooSmall(const std::string& path, uint64_t need_bytes, int
 // Reserves every block now, so that a write can never find the disk full.
 Status Reserve(const DirectFd& opened, const std::string& path, uint64_t bytes) {
   // Asked first, since a reservation that fails may take all the space there is from others before it gives up.
-  if (const auto free_bytes = FreeBytesBeside(path); free_bytes && *free_bytes < bytes)
+  if (const auto free_bytes = FreeBytes(ParentDirectory(path)); free_bytes && *free_bytes < bytes)
     return TooSmall(path, bytes, ENOSPC);
   int result = 0;
   do {
@@ -95,11 +87,6 @@ Result<SwapFile> SwapFile::Open(const std::string& path, uint64_t capacity_bytes
   return SwapFile(path, bytes, std::move(opened), /*keep=*/true);
 }
 
-bool SwapFile::Removed() const {
-  struct stat info {};
-  return ::fstat(opened_.fd.get(), &info) == 0 && info.st_nlink == 0;
-}
-
 SwapFile::~SwapFile() {
   if (opened_.fd.get() >= 0 && !keep_) ::unlink(path_.c_str());
 }
@@ -116,6 +103,11 @@ SwapFile& SwapFile::operator=(SwapFile&& other) noexcept {
   std::swap(opened_, other.opened_);
   std::swap(keep_, other.keep_);
   return *this;
+}
+
+bool IsRemoved(const BlockFile& file) {
+  struct stat info {};
+  return ::fstat(file.fd, &info) == 0 && info.st_nlink == 0;
 }
 
 }  // namespace tidemill::io

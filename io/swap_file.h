@@ -35,8 +35,6 @@ class SwapFile {
   const std::string& path() const { return path_; }
   uint64_t capacity_bytes() const { return capacity_bytes_; }
   bool direct() const { return opened_.direct; }
-  // Somebody has removed the file, or put another in its place: what it holds is lost with this process.
-  bool Removed() const;
   const std::string& note() const { return opened_.note; }  // why not direct; else empty
 
   void Keep() { keep_ = true; }
@@ -50,5 +48,8 @@ class SwapFile {
   DirectFd opened_;
   bool keep_ = true;
 };
+
+// Somebody has removed the file, or put another in its place: what it holds is lost with this process.
+bool IsRemoved(const BlockFile& file);
 
 }  // namespace tidemill::io

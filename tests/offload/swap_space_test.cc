@@ -115,6 +115,76 @@ TEST_F(SwapSpaceTest, BytesThatTheKernelCopiesOnceMoreAreCounted) {
   if (!refused) GTEST_SKIP() << "system call filters are not permitted here";
 }
 
+// Two directories: a fixed speed for each, so that nothing is measured, or none.
+class SeveralDirectories : public SwapSpaceTest {
+ protected:
+  void SetUp() override {
+    SwapSpaceTest::SetUp();
+    second_ = directory_ + "/second";
+    first_ = directory_ + "/first";
+    std::filesystem::create_directories(first_);
+    std::filesystem::create_directories(second_);
+  }
+  Result<std::unique_ptr<SwapSpace>> OpenBoth(std::vector<io::StorageSpeed> speeds, std::vector<SwapPage> pages) {
+    return SwapSpace::Open({.directories = {first_, second_}, .speeds = std::move(speeds), .identity = "a run"},
+                           std::move(pages), buffer_.span());
+  }
+  uint64_t Held(const std::string& directory) const {
+    return std::filesystem::file_size(directory + "/tidemill-swap.bin");
+  }
+  std::string first_, second_;
+};
+
+TEST_F(SeveralDirectories, ShareThePagesByTheSpeedsOfTheProfileAndSaySo) {
+  auto space = OpenBoth({{1e9, 1e9}, {3e9, 3e9}}, std::vector<SwapPage>(20, {"page", kMiB, true}));
+  ASSERT_TRUE(space.has_value()) << space.error().message;
+  EXPECT_NEAR(static_cast<double>(Held(second_)) / static_cast<double>(Held(first_)), 3, 0.15);
+  EXPECT_EQ((*space)->file_bytes(), 40 * kMiB);
+  const auto& notes = (*space)->notes();
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+    return note.find("the profile's speed") != std::string::npos &&
+           note.find(first_ + " 25.0 %") != std::string::npos && note.find(second_ + " 75.0 %") != std::string::npos;
+  }));
+}
+
+TEST_F(SeveralDirectories, AreMeasuredWhereNothingIsKnownAndLeaveNothingBehind) {
+  auto space = OpenBoth({}, std::vector<SwapPage>(4, {"page", 48 * kKiB, true}));
+  ASSERT_TRUE(space.has_value()) << space.error().message;
+  const auto& notes = (*space)->notes();
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(),
+                          [](const std::string& note) { return note.find("measured speed") != std::string::npos; }));
+  ASSERT_TRUE((*space)->WritePage(1, Filled(48 * kKiB, 1)).has_value());
+  ASSERT_TRUE((*space)->ReadPage(1, Filled(48 * kKiB, 0)).has_value());
+  space->reset();
+  EXPECT_TRUE(std::filesystem::is_empty(first_));
+  EXPECT_TRUE(std::filesystem::is_empty(second_));
+}
+
+TEST_F(SeveralDirectories, ThatAreTooSmallTogetherAreNamedWithWhatIsFree) {
+  const auto space = OpenBoth({}, {{"page", uint64_t{1} << 50, true}});
+  ASSERT_FALSE(space.has_value());
+  EXPECT_EQ(space.error().code, ErrorCode::kDoesNotFit);
+  for (const std::string& part : {first_ + " has ", second_ + " has ", std::string("bytes free")})
+    EXPECT_NE(space.error().message.find(part), std::string::npos) << space.error().message;
+  EXPECT_TRUE(std::filesystem::is_empty(first_));
+}
+
+TEST_F(SeveralDirectories, AFlippedByteNamesTheFileAndOffsetOfItsExtent) {
+  auto space = OpenBoth({{1e9, 1e9}, {1e9, 1e9}}, {{"a.param", kMiB, true}});
+  ASSERT_TRUE(space.has_value()) << space.error().message;
+  buffer_ = std::move(*AlignedBuffer::Allocate(kMiB));
+  for (int version = 1; version <= 2; ++version) ASSERT_TRUE((*space)->WritePage(0, Filled(kMiB, version)).has_value());
+  // The second slot of the second extent.
+  std::fstream(second_ + "/tidemill-swap.bin", std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(kMiB / 2 + 5000)
+      .put(8);
+  const Status status = (*space)->ReadPage(0, buffer_.span());
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code, ErrorCode::kCorrupt);
+  for (const std::string& part : {std::string("a.param"), second_, std::string("offset 524288")})
+    EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
+}
+
 TEST_F(SwapSpaceTest, LeavesNothingBehind) {
   Open().reset();
   EXPECT_TRUE(std::filesystem::is_empty(directory_));

@@ -144,6 +144,9 @@ TEST(RunConfig, ChecksFlagsAgainstEachOther) {
             "--place-optimizer names nvme, but there is no such tier: give --swap-dir");
   EXPECT_NE(ErrorOf({{"swap-size", "1GiB"}}).find("give --swap-dir"), std::string::npos);
   EXPECT_NE(ErrorOf({{"swap-dir", "s"}, {"swap-dir", "./s/"}}).find("twice"), std::string::npos);
+  std::vector<FlagValue> many;
+  for (int i = 0; i < 65; ++i) many.push_back({"swap-dir", "s" + std::to_string(i)});
+  EXPECT_NE(ErrorOf(many).find("64 directories are the most"), std::string::npos);
   EXPECT_NE(ErrorOf({{"eval-steps", "5"}}).find("give a file"), std::string::npos);
   EXPECT_NE(ErrorOf({{"device", "host:mem=1GiB"}, {"device-memory", "2GiB"}}).find("lower it"), std::string::npos);
   EXPECT_NE(ErrorOf({{"bf16", "true"}, {"dtype", "fp32"}}).find("contradict"), std::string::npos);

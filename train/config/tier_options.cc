@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <set>
 
+#include "io/transport.h"
+
 namespace tidemill::train {
 namespace {
 
@@ -42,6 +44,9 @@ Result<Placement> Place(const FlagSet& flags, std::string_view name, bool has_nv
 Status CheckSwap(const TierOptions& options) {
   if (options.swap_size.has_value() && options.swap_dirs.empty())
     return Refuse("--swap-size without a swap directory: give --swap-dir");
+  if (options.swap_dirs.size() > io::Transport::kFilesMax)
+    return Refuse("--swap-dir is given " + std::to_string(options.swap_dirs.size()) +
+                  " times: " + std::to_string(io::Transport::kFilesMax) + " directories are the most");
   std::set<std::filesystem::path> seen;
   for (const std::string& dir : options.swap_dirs) {
     std::error_code ignored;
