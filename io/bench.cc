@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <fstream>
-#include <latch>
 #include <memory>
-#include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "base/aligned_buffer.h"
@@ -198,10 +198,21 @@ Result<BenchRow> RunBenchPoint(BenchFile& file, const BenchPoint& point, double 
 
   const auto drive_before = DriveBytes();
   const double cpu_before = CpuSeconds();
-  Run run{file.block_file(), point, runtime_seconds, verify, stop, Clock::now()};
+  std::atomic<bool> too_few_threads = false;
+  const StopQuestion stop_jobs = [&] { return too_few_threads || stop(); };
+  Run run{file.block_file(), point, runtime_seconds, verify, stop_jobs, Clock::now()};
   std::vector<std::thread> threads;
-  for (Job& job : jobs) threads.emplace_back([&job, &run] { Measure(job, run); });
+  threads.reserve(jobs.size());
+  try {
+    for (Job& job : jobs) threads.emplace_back([&job, &run] { Measure(job, run); });
+  } catch (const std::system_error&) {
+    too_few_threads = true;
+  }
   for (std::thread& thread : threads) thread.join();
+  if (too_few_threads)
+    return Fail(ErrorCode::kUnavailable, "the system gives " + std::to_string(threads.size()) + " threads (of " +
+                                             std::to_string(jobs.size()) +
+                                             " jobs): pass fewer --numjobs, or raise ulimit -u and -v");
   row.cpu_percent = (CpuSeconds() - cpu_before) / Seconds(Clock::now() - run.start) * 100;
 
   for (const Job& job : jobs) {

@@ -1,7 +1,10 @@
 #include "io/bench.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 #include "io/latency_histogram.h"
@@ -136,6 +139,31 @@ TEST_F(BenchTest, StopsWhenAsked) {
   EXPECT_EQ(RunBenchPoint(file, {.block_bytes = kPage}, 1000, false, [] { return true; }).error().code,
             ErrorCode::kInterrupted);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve address space by terabytes
+// A process that gives itself room for a few stacks and asks for many jobs.
+[[noreturn]] void AskForMoreJobsThanFit(BenchFile& file) {
+  std::ifstream pages("/proc/self/statm");
+  rlim_t used = 0;
+  pages >> used;
+  const rlim_t room = used * 4096 + (rlim_t{64} << 20);
+  const rlimit limit{room, room};
+  ::setrlimit(RLIMIT_AS, &limit);
+  const BenchPoint point{.engine = EngineChoice::kLibaio, .block_bytes = kPage, .depth = 1, .jobs = 24};
+  const auto row = RunBenchPoint(file, point, 3600, false, kGoOn);
+  if (row) std::_Exit(0);
+  std::fputs(row.error().message.c_str(), stderr);
+  std::_Exit(row.error().code == ErrorCode::kUnavailable ? 7 : 8);
+}
+
+TEST_F(BenchTest, TooFewThreadsAreAnErrorThatEndsTheJobsThatStarted) {
+  if (const auto refused = OpenEngine({.choice = EngineChoice::kLibaio}); !refused)
+    GTEST_SKIP() << refused.error().message;
+  BenchFile file = BenchFile::Open(directory_.path(), kMiB, true, kGoOn).value();
+  EXPECT_EXIT(AskForMoreJobsThanFit(file), testing::ExitedWithCode(7),
+              "threads \\(of 24 jobs\\): pass fewer --numjobs");
+}
+#endif
 
 }  // namespace
 }  // namespace tidemill::io
