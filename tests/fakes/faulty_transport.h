@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -19,14 +20,20 @@ struct FaultPlan {
   int error_number = EIO;
   std::optional<size_t> corrupt_op = {};  // moves, with the first bit of its bytes flipped on the way
   std::optional<size_t> vanish_op = {};   // answers 0 bytes: the file has ended
+  std::optional<size_t> short_op = {};    // stops after one block and a bit
   size_t moved_at_most = SIZE_MAX;        // every operation stops after so many bytes
   size_t interrupt_every = 0;             // operation n, 2n, 3n… answers EINTR without moving; 0: none
 };
 
 class FaultyTransport final : public io::Transport {
  public:
-  FaultyTransport(std::unique_ptr<io::Transport> target, FaultPlan plan)
-      : target_(std::move(target)), plan_(plan), corrupting_(target_->Depth()) {}
+  // `operations` counts what was started, if given; it outlives this.
+  FaultyTransport(std::unique_ptr<io::Transport> target, FaultPlan plan, std::atomic<size_t>* operations = nullptr)
+      : target_(std::move(target)),
+        plan_(plan),
+        operations_(operations),
+        corrupting_(target_->Depth()),
+        moved_at_most_(target_->Depth()) {}
 
   std::string_view Name() const override { return "faulty"; }
   size_t Depth() const override { return target_->Depth(); }
@@ -36,6 +43,7 @@ class FaultyTransport final : public io::Transport {
   Status Start(std::span<const io::RawOp> ops) override {
     for (io::RawOp op : ops) {
       const size_t index = seen_++;
+      if (operations_ != nullptr) *operations_ = seen_;
       corrupting_[op.id] = nullptr;
       if (plan_.fail_op == index) {
         answers_.push_back({op.id, -plan_.error_number});
@@ -45,7 +53,9 @@ class FaultyTransport final : public io::Transport {
         answers_.push_back({op.id, -EINTR});
       } else {
         // A direct transfer takes whole blocks only; the answer is cut to what was planned.
-        op.bytes = std::min(op.bytes, AlignUp(std::min(plan_.moved_at_most, op.bytes), io::kAlignmentBytes));
+        const size_t most = plan_.short_op == index ? io::kAlignmentBytes + 100 : plan_.moved_at_most;
+        moved_at_most_[op.id] = most;
+        op.bytes = std::min(op.bytes, AlignUp(std::min(most, op.bytes), io::kAlignmentBytes));
         if (plan_.corrupt_op == index) {
           corrupting_[op.id] = op.address;
           if (op.op == io::IoRequest::Op::kWrite) *op.address ^= std::byte{1};
@@ -62,7 +72,8 @@ class FaultyTransport final : public io::Transport {
     TM_ASSIGN_OR_RETURN(const size_t more,
                         target_->Collect(results.subspan(count), wait_for > count ? wait_for - count : 0));
     for (io::RawResult& result : results.subspan(count, more)) {
-      if (std::cmp_greater(result.moved, plan_.moved_at_most)) result.moved = static_cast<int64_t>(plan_.moved_at_most);
+      if (const size_t most = moved_at_most_[result.id]; std::cmp_greater(result.moved, most))
+        result.moved = static_cast<int64_t>(most);
       // A read arrives wrong; a write gave the drive a wrong bit and gets its caller's bytes back as they were.
       if (corrupting_[result.id] != nullptr) *corrupting_[result.id] ^= std::byte{1};
     }
@@ -73,7 +84,9 @@ class FaultyTransport final : public io::Transport {
   const std::unique_ptr<io::Transport> target_;
   const FaultPlan plan_;
   size_t seen_ = 0;
+  std::atomic<size_t>* const operations_;
   std::vector<std::byte*> corrupting_;  // by id
+  std::vector<size_t> moved_at_most_;   // by id
   std::vector<io::RawResult> answers_;
 };
 
