@@ -12,7 +12,7 @@
 namespace tidemill::offload {
 namespace {
 
-constexpr io::EngineLimits kLimits{.depth = 32, .block_bytes = kMiB, .requests_max = 256};
+constexpr io::EngineLimits kLimits{.depth = 8, .block_bytes = 128 * kKiB, .requests_max = 256};
 
 StripeLayout LayoutOf(std::span<const SwapPage> pages, std::span<const double> weights) {
   std::vector<StripeFile> files;
@@ -49,7 +49,7 @@ struct Drives {
 
 // Seconds are the drives' own, counted from bytes: no clock of this machine is read.
 TEST(StripedPages, OnePageUsesEveryDriveAtOnce) {
-  const std::vector<SwapPage> pages(6, {"page", 48 * kMiB, true});
+  const std::vector<SwapPage> pages(4, {"page", 8 * kMiB, true});
   const double one = Drives(pages, {100e6}).record.seconds;
   const Drives equal(pages, {100e6, 100e6});
   EXPECT_GE(one / equal.record.seconds, 1.8);

@@ -42,6 +42,7 @@ class ChildProgram {
   }
   ChildProgram(const ChildProgram&) = delete;
 
+  pid_t pid() const { return pid_; }
   void Signal(int number) const { ::kill(pid_, number); }
 
   // Reads what it writes to stderr until `text` is there; false if it ends before.
