@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/byte_size.h"
-#include "data/atomic_file.h"
 #include "data/input_file.h"
 #include "data/output_directory.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/atomic_file.h"
+#include "base/atomic_file.h"
 #include "data/gguf_model.h"
 #include "data/gguf_reader.h"
 #include "data/gguf_tokenizer.h"

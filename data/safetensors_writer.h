@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "data/atomic_file.h"
+#include "base/atomic_file.h"
 #include "data/safetensors_header.h"
 
 namespace tidemill::data {

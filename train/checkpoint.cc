@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "data/atomic_file.h"
+#include "base/atomic_file.h"
 #include "data/companion_files.h"
 #include "data/model_folder.h"
 #include "data/output_directory.h"
@@ -116,7 +116,7 @@ Status FillCheckpoint(const SaveSource& source, const TrainerState& state, const
   TM_RETURN_IF_ERROR(data::MakeDirectory(directory + "/optimizer"));
   TM_RETURN_IF_ERROR(SaveModel(source, directory));
   for (const StateFile& file : kStateFiles) TM_RETURN_IF_ERROR(SaveState(source, file, directory));
-  return data::WriteFileAtomically(directory + "/trainer_state.json", FormatTrainerState(state));
+  return WriteFileAtomically(directory + "/trainer_state.json", FormatTrainerState(state));
 }
 
 // Renames `partial` to `name`. What had that name is never missing and never half removed under it.

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "data/atomic_file.h"
+#include "base/atomic_file.h"
 
 namespace tidemill::train {
 namespace {
@@ -24,7 +24,7 @@ Status CutMetrics(const std::string& path, int64_t last_step) {
     const auto step = json.find("step");
     if (step == json.end() || (step->is_number_integer() && step->get<int64_t>() <= last_step)) kept += line + "\n";
   }
-  return data::WriteFileAtomically(path, kept);
+  return WriteFileAtomically(path, kept);
 }
 
 std::string Short(double value) {
@@ -92,7 +92,7 @@ Status RunRecord::Finish(const std::string& output_dir, int64_t steps) const {
       {"train_steps_per_second", seconds_total_ > 0 ? trained / seconds_total_ : 0},
       {"train_tokens_per_second", seconds_total_ > 0 ? static_cast<double>(tokens_total_) / seconds_total_ : 0},
       {"global_step", steps}};
-  return data::WriteFileAtomically(output_dir + "/train_results.json", json.dump(2) + "\n");
+  return WriteFileAtomically(output_dir + "/train_results.json", json.dump(2) + "\n");
 }
 
 }  // namespace tidemill::train

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "data/atomic_file.h"
+#include "base/atomic_file.h"
 #include "train/checkpoint.h"
 #include "train/evaluator.h"
 #include "train/jobs.h"
@@ -199,7 +199,7 @@ Status Trainer::SaveCheckpointNow() {
 
 Status Trainer::SaveOutput() {
   TM_RETURN_IF_ERROR(SaveModel(Source(), config_.output_dir));
-  return data::WriteFileAtomically(config_.output_dir + "/trainer_state.json", FormatTrainerState(state_));
+  return WriteFileAtomically(config_.output_dir + "/trainer_state.json", FormatTrainerState(state_));
 }
 
 }  // namespace

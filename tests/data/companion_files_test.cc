@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/data/file_fixture.h"
+#include "tests/base/file_fixture.h"
 
 namespace tidemill::data {
 namespace {

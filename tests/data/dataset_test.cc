@@ -1,7 +1,7 @@
 #include "data/dataset.h"
 
 #include "data/end_token.h"
-#include "tests/data/file_fixture.h"
+#include "tests/base/file_fixture.h"
 #include "tests/data/tokenizer_fixture.h"
 
 namespace tidemill::data {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/gguf_reader.h"
-#include "tests/data/file_fixture.h"
+#include "tests/base/file_fixture.h"
 
 namespace tidemill::data {
 

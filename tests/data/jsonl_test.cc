@@ -2,7 +2,7 @@
 #include <string>
 
 #include "data/dataset.h"
-#include "tests/data/file_fixture.h"
+#include "tests/base/file_fixture.h"
 #include "tests/data/tokenizer_fixture.h"
 
 namespace tidemill::data {

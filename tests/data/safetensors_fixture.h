@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "data/safetensors_reader.h"
-#include "tests/data/file_fixture.h"
+#include "tests/base/file_fixture.h"
 
 namespace tidemill::data {
 

@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 
-namespace tidemill::data {
+namespace tidemill {
 
 class AtomicFile {
  public:
@@ -48,4 +48,4 @@ class AtomicFile {
 // The whole of a small file at once: configuration, index, trainer state.
 Status WriteFileAtomically(const std::string& path, std::string_view contents);
 
-}  // namespace tidemill::data
+}  // namespace tidemill

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tidemill::data {
+namespace tidemill {
 
 // Whether a message has the words that a reader of it needs.
 inline bool Contains(const std::string& text, const std::string& words) {
@@ -78,4 +78,4 @@ class FileSizeLimit {
   void (*handler_)(int) = SIG_DFL;
 };
 
-}  // namespace tidemill::data
+}  // namespace tidemill

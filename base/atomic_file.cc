@@ -1,4 +1,4 @@
-#include "data/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "base/disk_full.h"
 
-namespace tidemill::data {
+namespace tidemill {
 namespace {
 
 Status WriteError(const char* what, const std::string& path, int error) {
@@ -85,4 +85,4 @@ Status WriteFileAtomically(const std::string& path, std::string_view contents) {
   return file.Commit();
 }
 
-}  // namespace tidemill::data
+}  // namespace tidemill
