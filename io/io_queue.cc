@@ -74,7 +74,6 @@ EngineCounters IoQueue::counters() const {
 bool IoQueue::TakeArrivals() {
   std::unique_lock lock(mutex_);
   waiting_for_drive_ = false;
-  counters_ = engine_->counters();
   if (engine_->outstanding() == 0) arrived_.wait(lock, [&] { return !arrivals_.empty() || stop_; });
   if (stop_ && arrivals_.empty() && engine_->outstanding() == 0) return false;
   std::swap(arrivals_, taken_);
@@ -132,15 +131,18 @@ void IoQueue::SubmitTaken() {
 }
 
 void IoQueue::Complete(std::span<IoCompletion> done) {
+  if (done.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);  // who has waited for a request finds it counted
+    counters_ = engine_->counters();
+    admitted_ -= done.size();
+  }
+  room_.notify_all();
   for (IoCompletion& completion : done) {
     const auto tag = static_cast<uint32_t>(completion.tag);
     free_tags_.push_back(tag);
     std::exchange(owners_[tag], nullptr)->Finish(std::move(completion.status));
   }
-  if (done.empty()) return;
-  const std::lock_guard lock(mutex_);
-  admitted_ -= done.size();
-  room_.notify_all();
 }
 
 }  // namespace tidemill::io
