@@ -134,6 +134,16 @@ Result<std::optional<SwapOwner>> ReadSwapOwner(const std::string& directory) {
   return owner;
 }
 
+Result<UniqueFd> LockForReading(const std::string& directory) {
+  UniqueFd fd(::open(OwnerPath(directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (fd.get() < 0) return tl::make_unexpected(FileError("cannot read the swap directory's owner", directory, errno));
+  while (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    return InUse(directory, ReadRecord(fd.get()));
+  }
+  return fd;
+}
+
 Result<SwapDirectory> SwapDirectory::Claim(const std::string& directory, const std::string& identity,
                                            LeftoverPolicy policy) {
   TM_ASSIGN_OR_RETURN(UniqueFd lock, Lock(directory));

@@ -34,6 +34,10 @@ struct SwapOwner {
 // Whose the directory is; nothing when nobody has claimed it. Changes nothing.
 Result<std::optional<SwapOwner>> ReadSwapOwner(const std::string& directory);
 
+// Keeps every run out while what a dead one left is read, for as long as the descriptor lives. kUnavailable when a
+// live run has the directory; kIo when nobody ever claimed it.
+Result<UniqueFd> LockForReading(const std::string& directory);
+
 class SwapDirectory {
  public:
   // Claims the directory. Leftovers of a dead run with the same identity stay, and are listed; those of another are

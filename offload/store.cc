@@ -25,6 +25,20 @@ Result<std::unique_ptr<Store>> Store::Create(gpu::Device& device, StoreConfig co
   return store;
 }
 
+Result<std::unique_ptr<Store>> Store::OverCommitted(gpu::Device& device, std::vector<PageHome> homes,
+                                                    const CommitRecord& record) {
+  StoreConfig config;
+  config.homes = std::move(homes);
+  std::unique_ptr<Store> store(new Store(device, std::move(config)));
+  TM_ASSIGN_OR_RETURN(store->swap_, SwapSpace::OpenCommitted(record));
+  return store;
+}
+
+bool Store::AllOnNvme() const {
+  return std::all_of(config_.homes.begin(), config_.homes.end(),
+                     [](const PageHome& home) { return home.tier == Tier::kNvme; });
+}
+
 Status Store::Read(PageId page, std::span<std::byte> bytes) {
   const PageHome& home = config_.homes[page];
   TM_CHECK(bytes.size() == home.bytes);

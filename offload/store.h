@@ -42,10 +42,17 @@ class Store {
  public:
   static Result<std::unique_ptr<Store>> Create(gpu::Device& device, StoreConfig config);
 
+  // Over what a run left in swap files: to be read only. `homes`: of each page of the record, all on nvme.
+  static Result<std::unique_ptr<Store>> OverCommitted(gpu::Device& device, std::vector<PageHome> homes,
+                                                      const CommitRecord& record);
+
   gpu::Device& device() { return device_; }
   std::byte* DevicePages() const { return device_.Arena() + config_.device_pages_offset; }
   std::byte* HostPages() const { return host_.data(); }
   SwapSpace* swap() { return swap_.get(); }  // null without an nvme tier
+
+  // Whether every persistent page lives on nvme, so that a step can be committed there.
+  bool AllOnNvme() const;
 
   uint64_t PageBytes(swap_scheduler::PageId page) const { return config_.homes[page].bytes; }
   const PageHome& home(swap_scheduler::PageId page) const { return config_.homes[page]; }

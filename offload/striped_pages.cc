@@ -33,6 +33,16 @@ std::vector<io::BlockFile> FilesOf(const io::Engine& engine) {
   return files;
 }
 
+std::vector<PageRecord> FreshRecords(std::vector<SwapPage> pages, const StripeLayout& layout) {
+  TM_CHECK(layout.pages.size() == pages.size());
+  std::vector<PageRecord> records(pages.size());
+  for (size_t i = 0; i < pages.size(); ++i) {
+    records[i].page = std::move(pages[i]);
+    for (const StripeExtent& extent : layout.pages[i]) records[i].extents.push_back({extent, {}});
+  }
+  return records;
+}
+
 }  // namespace
 
 std::vector<StripePage> StripePages(std::span<const SwapPage> pages) {
@@ -41,12 +51,23 @@ std::vector<StripePage> StripePages(std::span<const SwapPage> pages) {
   return result;
 }
 
+uint8_t PageRecord::SlotToWrite() const {
+  if (!page.persistent) return 0;
+  const std::optional<uint8_t> kept = committed ? committed : written ? std::optional(current) : std::nullopt;
+  return kept ? static_cast<uint8_t>(1 - *kept) : uint8_t{0};
+}
+
 StripedPages::StripedPages(std::vector<SwapPage> pages, const StripeLayout& layout, std::unique_ptr<io::Engine> engine)
-    : files_(FilesOf(*engine)), records_(pages.size()), queue_(std::move(engine)) {
-  TM_CHECK(layout.pages.size() == pages.size() && layout.file_bytes.size() == files_.size());
-  for (size_t i = 0; i < pages.size(); ++i) {
-    records_[i].page = std::move(pages[i]);
-    for (const StripeExtent& extent : layout.pages[i]) records_[i].extents.push_back({extent, {}});
+    : StripedPages(FreshRecords(std::move(pages), layout), std::move(engine)) {
+  TM_CHECK(layout.file_bytes.size() == files_.size());
+}
+
+StripedPages::StripedPages(std::vector<PageRecord> records, std::unique_ptr<io::Engine> engine)
+    : files_(FilesOf(*engine)), records_(std::move(records)), queue_(std::move(engine)) {}
+
+void StripedPages::MarkCommitted() {
+  for (PageRecord& record : records_) {
+    if (record.page.persistent) record.committed = record.current;
   }
 }
 
@@ -72,8 +93,7 @@ Status StripedPages::Transfer(io::IoRequest::Op op, const PageRecord& record, ui
 Status StripedPages::Write(PageId page, std::span<std::byte> bytes) {
   PageRecord& record = records_[page];
   TM_CHECK(bytes.size() <= record.page.bytes);
-  const auto slot =
-      static_cast<uint8_t>(record.page.persistent && record.written ? 1 - record.current : record.current);
+  const uint8_t slot = record.SlotToWrite();
   for (Extent& extent : record.extents) extent.checksum[slot] = io::Crc32c(PartOf(bytes, extent));
   TM_RETURN_IF_ERROR(Transfer(io::IoRequest::Op::kWrite, record, slot, bytes));
   record.current = slot;

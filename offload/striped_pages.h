@@ -1,9 +1,9 @@
 // Pages in the files of an engine: cut into extents, two slots each, checked on the way back.
 //
 // A page moves all its extents at once, so that one page read or write uses every file's drive. A write goes to the
-// slot that the last write did not use. Each extent has its own checksum (CRC-32C), computed as it is written and
-// verified as it is read: a wrong byte is an error that names page, file and offset, never a training step.
-// docs/SWAP_FORMAT.md.
+// slot that the last commit does not name, and before the first commit to the one that the last write did not use. Each
+// extent has its own checksum (CRC-32C), computed as it is written and verified as it is read: a wrong byte is an error
+// that names page, file and offset, never a training step. docs/SWAP_FORMAT.md.
 //
 //   Ownership   owns the queue. The files stay the caller's, and outlive this.
 //   Threads     any, side by side on different pages.
@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ struct PageRecord {
   std::vector<Extent> extents;
   uint8_t current = 0;  // the slot that was written last
   bool written = false;
+  std::optional<uint8_t> committed{};  // the slot that the last commit names
+
+  uint8_t SlotToWrite() const;
 };
 
 class StripedPages {
@@ -50,9 +54,17 @@ class StripedPages {
   // of its files at once, and more than one page's at a time if lanes are to run side by side.
   StripedPages(std::vector<SwapPage> pages, const StripeLayout& layout, std::unique_ptr<io::Engine> engine);
 
+  // Pages that are in the engine's files already.
+  StripedPages(std::vector<PageRecord> records, std::unique_ptr<io::Engine> engine);
+
   // `bytes`: 4096-aligned, of the page's size or less; reads no more than the last write wrote.
   Status Read(swap_scheduler::PageId page, std::span<std::byte> bytes);
   Status Write(swap_scheduler::PageId page, std::span<std::byte> bytes);
+
+  // Makes every write that is over durable. Waits for the drives.
+  Status Flush() const { return queue_.Flush(); }
+  // What was last written of the persistent pages is kept from now on, until the next call. No transfer is under way.
+  void MarkCommitted();
 
   const std::vector<PageRecord>& records() const { return records_; }  // by page id
   const io::IoQueue& queue() const { return queue_; }

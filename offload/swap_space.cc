@@ -1,6 +1,10 @@
 #include "offload/swap_space.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -34,9 +38,49 @@ Result<std::unique_ptr<SwapSpace>> SwapSpace::Open(const SwapConfig& config, std
   return space;
 }
 
+Result<std::unique_ptr<SwapSpace>> SwapSpace::OpenCommitted(const CommitRecord& record) {
+  std::unique_ptr<SwapSpace> space(new SwapSpace(SwapConfig()));
+  TM_ASSIGN_OR_RETURN(std::vector<PageRecord> pages, ReadablePages(record));
+  TM_RETURN_IF_ERROR(space->OpenCommittedFiles(record));
+  TM_ASSIGN_OR_RETURN(std::unique_ptr<io::Engine> engine, space->OpenEngine(SwapConfig(), {}));
+  space->pages_ = std::make_unique<StripedPages>(std::move(pages), std::move(engine));
+  return space;
+}
+
+Status SwapSpace::OpenCommittedFiles(const CommitRecord& record) {
+  for (const CommittedFile& file : record.files) {
+    TM_ASSIGN_OR_RETURN(io::UniqueFd lock, io::LockForReading(file.directory));
+    reading_locks_.push_back(std::move(lock));
+    if (::access(file.path().c_str(), F_OK) != 0 && errno == ENOENT)
+      return Fail(ErrorCode::kCorrupt, "the committed step is lost: its swap file is not there (" + file.path() +
+                                           "): put it back, or resume from the last checkpoint");
+    TM_ASSIGN_OR_RETURN(io::SwapFile opened, io::SwapFile::Open(file.path(), file.bytes));
+    files_.push_back(std::move(opened));
+  }
+  return Ok();
+}
+
+Status SwapSpace::Commit(const std::string& run) {
+  TM_RETURN_IF_ERROR(Flush());
+  CommitRecord record{run, {}, CommittedPages(pages_->records())};
+  for (size_t i = 0; i < files_.size(); ++i) {
+    const std::filesystem::path path = std::filesystem::absolute(files_[i].path());
+    record.files.push_back({path.parent_path(), path.filename(), files_[i].capacity_bytes()});
+  }
+  TM_RETURN_IF_ERROR(WriteCommitRecord(record));
+  pages_->MarkCommitted();
+  return Ok();
+}
+
+void SwapSpace::KeepFiles() {
+  keep_ = true;
+  for (io::SwapFile& file : files_) file.Keep();
+}
+
 SwapSpace::~SwapSpace() {
   pages_.reset();
   files_.clear();
+  if (keep_) return;
   // What cannot be removed is a dead run's leftover, and the next claim will deal with it.
   for (io::SwapDirectory& directory : directories_) (void)directory.Finish();
 }

@@ -3,9 +3,11 @@
 // Claims the directories, divides the pages among them (offload/stripe_planning.h), makes one large preallocated file
 // in each, and moves pages through them (offload/striped_pages.h). docs/SWAP_FORMAT.md.
 //
-//   Ownership   claims the directories for the run (io/swap_directory.h), owns the files, removes all of it at the end.
+//   Ownership   claims the directories for the run (io/swap_directory.h), owns the files, removes all of it at the end
+//               unless told to keep it.
+//   Durability  Commit(): what was written of the persistent pages survives this process, the machine and its power.
 //   Threads     any, side by side on different pages.
-//   Limits      nothing is allocated after Open(), except the text of an error.
+//   Limits      transfers allocate nothing, except the text of an error.
 //   Errors      Open: kDoesNotFit (file systems too small), kUnavailable (directory in use, engine refused), kIo; with
 //               several directories, which are measured, also those below.
 //               Later: kStorage, kNoSpace, kCorrupt.
@@ -23,6 +25,7 @@
 #include "io/storage_speed.h"
 #include "io/swap_directory.h"
 #include "io/swap_file.h"
+#include "offload/commit_record.h"
 #include "offload/striped_pages.h"
 #include "swap_scheduler/program.h"
 
@@ -44,6 +47,18 @@ class SwapSpace {
   // `registered`: the memory that transfers will use most, for registration with the kernel.
   static Result<std::unique_ptr<SwapSpace>> Open(const SwapConfig& config, std::vector<SwapPage> pages,
                                                  std::span<std::byte> registered);
+
+  // What an earlier run committed, to be read only; page ids count the record's pages. Keeps every run out of the
+  // directories. kUnavailable: a live run has them; kCorrupt: files are missing or short.
+  static Result<std::unique_ptr<SwapSpace>> OpenCommitted(const CommitRecord& record);
+
+  // Makes what was written durable. Waits for the drives.
+  Status Flush() const { return pages_->Flush(); }
+  // Flushes, and records the persistent pages, all of which were written, as one committed state; `run` goes into the
+  // record. Between transfers.
+  Status Commit(const std::string& run);
+  // The files stay when this is destroyed.
+  void KeepFiles();
 
   // `bytes`: 4096-aligned, of the page's size or less.
   Status ReadPage(swap_scheduler::PageId page, std::span<std::byte> bytes);
@@ -68,15 +83,18 @@ class SwapSpace {
   };
 
   explicit SwapSpace(const SwapConfig& config);
+  Status OpenCommittedFiles(const CommitRecord& record);
   Status Claim(const SwapConfig& config);
   Status MakeFiles(const StripeLayout& layout);
   Result<std::unique_ptr<io::Engine>> OpenEngine(const SwapConfig& config, std::span<std::byte> registered);
 
   std::vector<io::SwapDirectory> directories_;
+  std::vector<io::UniqueFd> reading_locks_;
   std::vector<io::SwapFile> files_;
   std::unique_ptr<StripedPages> pages_;  // gone before the files
   const Throttle read_throttle_, write_throttle_;
   std::vector<std::string> notes_;
+  bool keep_ = false;
 };
 
 }  // namespace tidemill::offload

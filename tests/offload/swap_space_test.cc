@@ -190,5 +190,39 @@ TEST_F(SwapSpaceTest, LeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
+TEST_F(SwapSpaceTest, WhatIsCommittedOutlivesLaterWritesAndTheProcess) {
+  const std::string other = directory_ + "/other";
+  std::filesystem::create_directories(other);
+  const SwapConfig config{.directories = {directory_, other}, .speeds = {{1e9, 1e9}, {2e9, 2e9}}, .identity = "a run"};
+  const uint64_t bytes = 512 * kKiB;
+  buffer_ = std::move(*AlignedBuffer::Allocate(bytes));
+  {
+    const auto space = *SwapSpace::Open(config, {{"a", bytes, true}, {"b", 4096, true}, {"c", 8192, false}}, {});
+    for (const int value : {1, 2}) {
+      ASSERT_TRUE(space->WritePage(0, Filled(bytes, value)).has_value());
+      ASSERT_TRUE(space->WritePage(1, Filled(4096, 10 + value)).has_value());
+      ASSERT_TRUE(space->Commit("after " + std::to_string(value)).has_value());
+    }
+    for (const int value : {3, 4, 5}) ASSERT_TRUE(space->WritePage(0, Filled(bytes, value)).has_value());
+    const auto record = ReadCommitRecord(other).value();
+    EXPECT_FALSE(SwapSpace::OpenCommitted(*record).has_value());  // its run lives
+    space->KeepFiles();
+  }
+  for (const std::string& directory : config.directories) {
+    const auto record = ReadCommitRecord(directory).value();
+    ASSERT_TRUE(record.has_value());
+    EXPECT_EQ(record->run, "after 2");
+    ASSERT_EQ(record->pages.size(), 2U);
+    EXPECT_EQ(record->pages[0].extents.size(), 2U);
+    const auto space = *SwapSpace::OpenCommitted(*record);
+    ASSERT_TRUE(space->ReadPage(0, Filled(bytes, 0)).has_value());
+    EXPECT_EQ(std::count(buffer_.data(), buffer_.data() + bytes, std::byte{2}), static_cast<std::ptrdiff_t>(bytes));
+    ASSERT_TRUE(space->ReadPage(1, Filled(4096, 0)).has_value());
+    EXPECT_EQ(buffer_.span()[4095], std::byte{12});
+  }
+  std::filesystem::remove(other + "/tidemill-swap.bin");
+  EXPECT_EQ(SwapSpace::OpenCommitted(*ReadCommitRecord(directory_).value()).error().code, ErrorCode::kCorrupt);
+}
+
 }  // namespace
 }  // namespace tidemill::offload
