@@ -7,7 +7,7 @@ namespace {
 
 constexpr FlagSpec kFlags[] = {
     {"checkpoint", FlagKind::kPath, "", "folder of a checkpoint"},
-    {"swap-dir", FlagKind::kPath, "", "swap directory of a run"},
+    {"swap-dir", FlagKind::kPath, "", "swap directory of a dead run: the step that it committed"},
     {"output", FlagKind::kPath, "", "folder to make"},
     {"save-dtype", FlagKind::kText, "auto", "dtype of the weights; auto: the source's",
      "auto|fp32|bf16|fp16|float32|bfloat16|float16"},
@@ -35,8 +35,8 @@ Status Run(const Flags& flags) {
 }  // namespace
 
 const Command kExport{"export",
-                      "--checkpoint DIR --output DIR [flags]",
-                      "Make a Hugging Face folder from a checkpoint.",
+                      "--checkpoint DIR | --swap-dir DIR --output DIR [flags]",
+                      "Make a Hugging Face folder from a checkpoint or a swap directory.",
                       [] { return std::span<const FlagSpec>(kFlags); },
                       1,
                       Run,

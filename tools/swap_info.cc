@@ -3,6 +3,7 @@
 #include "io/probe.h"
 #include "io/swap_directory.h"
 #include "tools/info.h"
+#include "train/committed_step.h"
 
 namespace tidemill::tools {
 
@@ -31,6 +32,9 @@ Result<ordered_json> SwapInfo(const std::string& directory) {
                      {"pid", owner->pid},
                      {"started_unix_s", owner->started_unix_s},
                      {"running", owner->alive}};
+  info["committed_step"] = nullptr;
+  TM_ASSIGN_OR_RETURN(const auto commit, train::FindCommit({directory}));
+  if (commit.has_value()) info["committed_step"] = commit->run.state.global_step;
   info["warnings"] = report.Warnings();
   return info;
 }

@@ -1,9 +1,12 @@
 // `tidemill export`: a Hugging Face folder from a checkpoint, in another dtype or other shards if asked.
+#include <filesystem>
+
 #include "base/byte_size.h"
 #include "data/companion_files.h"
 #include "data/model_folder.h"
 #include "data/model_folder_writer.h"
 #include "data/output_directory.h"
+#include "train/committed_step.h"
 #include "train/jobs.h"
 #include "train/signals.h"
 
@@ -30,13 +33,29 @@ Result<data::FolderTensor> Best(const data::ModelFolder& weights, const data::Sa
   return weights.Get(name);
 }
 
+Status ExportCommitted(const ExportOptions& options) {
+  TM_ASSIGN_OR_RETURN(auto found, FindCommit({options.swap_dir}));
+  if (!found)
+    return Fail(ErrorCode::kInvalidArgument,
+                "no step is committed in the swap directory (" + options.swap_dir +
+                    "): only a run that has all its state on nvme commits; export a checkpoint of it");
+  std::error_code missing;
+  if (std::filesystem::equivalent(found->run.model, options.output_dir, missing))
+    return Fail(ErrorCode::kInvalidArgument,
+                "--output is the folder of the model that was trained (" + options.output_dir + "): give another");
+  TM_ASSIGN_OR_RETURN(const std::unique_ptr<CommittedStep> step, CommittedStep::Open(std::move(*found)));
+  const SaveSource source = step->Source(options.save_dtype, options.max_shard_bytes);
+  TM_RETURN_IF_ERROR(data::MakeDirectory(options.output_dir));
+  TM_RETURN_IF_ERROR(
+      data::RequireFreeSpace(options.output_dir, SavedBytes(*source.tensors, *source.folder, source.save_dtype)));
+  return SaveModel(source, options.output_dir);
+}
+
 }  // namespace
 
 Status Export(const ExportOptions& options) {
   InstallSignalHandlers();
-  if (!options.swap_dir.empty())
-    return Fail(ErrorCode::kInvalidArgument,
-                "export from --swap-dir is not available in this build: export a checkpoint");
+  if (!options.swap_dir.empty()) return ExportCommitted(options);
   TM_ASSIGN_OR_RETURN(const data::ModelFolder weights, data::ModelFolder::Open(options.checkpoint));
   auto masters = data::SafetensorsReader::Open(options.checkpoint + "/optimizer/master.safetensors");
   const data::SafetensorsReader* const exact = masters.has_value() ? &*masters : nullptr;

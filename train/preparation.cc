@@ -63,11 +63,9 @@ StepShape ShapeOf(const Preparation& preparation) {
   const JobShape& job = preparation.job;
   const auto rows = static_cast<int64_t>(job.rows);
   const uint64_t padded_rows = AlignUp(job.rows, 16);
-  StepShape shape;
+  StepShape shape = StateShapeOf(preparation.param_dtype, job.state_dtype);
   shape.recompute = job.recompute;
-  shape.param_bytes = SizeOf(preparation.param_dtype);
   shape.grad_bytes = SizeOf(preparation.grad_dtype);
-  shape.moment = MomentSizeOf(job.state_dtype);
   if (preparation.tiers.tile_size)
     shape.tile_elements = std::max(kTileGrain, *preparation.tiers.tile_size / sizeof(float) / kTileGrain * kTileGrain);
   shape.boundary_bytes = Bytes(rows * config.hidden);
@@ -102,6 +100,13 @@ Result<Preparation> Prepare(ModelFiles files, const TierOptions& tiers, const Jo
   preparation.host_fixed_bytes = offload::ModelState::BytesNeeded(preparation.layout);
   TM_ASSIGN_OR_RETURN(preparation.limits, ResolveLimits(tiers, available_bytes));
   return preparation;
+}
+
+StepShape StateShapeOf(DType param_dtype, cpu_adam::StateDtype state_dtype) {
+  StepShape shape;
+  shape.param_bytes = SizeOf(param_dtype);
+  shape.moment = MomentSizeOf(state_dtype);
+  return shape;
 }
 
 Result<MemoryPlan> PlanOf(const Preparation& preparation) {

@@ -45,4 +45,7 @@ Result<Preparation> Prepare(ModelFiles files, const TierOptions& tiers, const Jo
 
 Result<MemoryPlan> PlanOf(const Preparation& preparation);
 
+// What of a step's shape decides how the persistent pages are cut, but for the tiles.
+swap_scheduler::StepShape StateShapeOf(DType param_dtype, cpu_adam::StateDtype state_dtype);
+
 }  // namespace tidemill::train

@@ -8,6 +8,7 @@
 
 #include "data/output_directory.h"
 #include "train/checkpoint.h"
+#include "train/committed_step.h"
 #include "train/weights.h"
 
 namespace tidemill::train {
@@ -41,7 +42,60 @@ std::optional<ResumePoint> NewestWhole(const std::string& output_dir, std::strin
   return std::nullopt;
 }
 
+// Those of the directories that the last run of this output directory had.
+Result<std::vector<std::string>> OwnDirectories(const RunConfig& config) {
+  std::vector<std::string> own;
+  for (const std::string& directory : config.tiers.swap_dirs) {
+    TM_ASSIGN_OR_RETURN(const auto owner, io::ReadSwapOwner(directory));
+    if (owner && owner->identity == RunIdentity(config)) own.push_back(directory);
+  }
+  return own;
+}
+
+Status TakeUp(FoundCommit commit, const RunConfig& config, std::string& note) {
+  const int64_t step = commit.run.state.global_step;
+  const std::string what = "step " + std::to_string(step) + ", committed in " + commit.directory + ",";
+  if (config.resume != "auto") {
+    AddNote("giving up " + what + " with which --resume-from-checkpoint auto would have gone on", note);
+    return Ok();
+  }
+  std::string passed_over;  // FindResumePoint will say it
+  const auto newest = NewestWhole(config.output_dir, passed_over);
+  if (newest && newest->state.global_step >= step) return Ok();
+  TM_ASSIGN_OR_RETURN(const std::unique_ptr<CommittedStep> committed, CommittedStep::Open(std::move(commit)));
+  TM_RETURN_IF_ERROR(SaveCheckpoint(committed->Source(config.save_dtype, config.max_shard_bytes), committed->state(),
+                                    config.output_dir, config.save_total_limit));
+  AddNote(what + " is saved as a checkpoint", note);
+  return Ok();
+}
+
+// What is damaged will not get better: a run goes on from what is whole.
+Status PassOverDamaged(Status status, std::string& note) {
+  if (status.has_value()) return status;
+  if (status.error().code != ErrorCode::kCorrupt && status.error().code != ErrorCode::kNotFinite) return status;
+  AddNote("passing over the committed step: " + status.error().message, note);
+  return Ok();
+}
+
 }  // namespace
+
+Status RecoverCommittedStep(const RunConfig& config, std::string& note) {
+  TM_ASSIGN_OR_RETURN(const std::vector<std::string> own, OwnDirectories(config));
+  auto found = FindCommit(own);
+  if (!found.has_value()) {
+    TM_RETURN_IF_ERROR(PassOverDamaged(tl::make_unexpected(found.error()), note));
+  } else if (found->has_value()) {
+    TM_RETURN_IF_ERROR(PassOverDamaged(TakeUp(std::move(**found), config, note), note));
+  }
+  for (const std::string& directory : own) {
+    TM_ASSIGN_OR_RETURN(io::SwapDirectory emptied,
+                        io::SwapDirectory::Claim(directory, RunIdentity(config), io::LeftoverPolicy::kRefuse));
+    TM_RETURN_IF_ERROR(emptied.Finish());
+  }
+  return Ok();
+}
+
+std::string RunIdentity(const RunConfig& config) { return fs::weakly_canonical(config.output_dir); }
 
 Status PrepareOutputDirectory(const RunConfig& config, const ModelFiles& files, bool saves_checkpoints) {
   std::error_code error;
@@ -49,9 +103,6 @@ Status PrepareOutputDirectory(const RunConfig& config, const ModelFiles& files, 
   if (error || ::access(config.output_dir.c_str(), W_OK | X_OK) != 0)
     return Fail(ErrorCode::kInvalidArgument, "cannot write into the output directory (" + config.output_dir +
                                                  "): " + (error ? error.message() : std::strerror(errno)));
-  if (fs::equivalent(config.output_dir, config.model, error))
-    return Fail(ErrorCode::kInvalidArgument,
-                "the output directory is the model's own (" + config.output_dir + "): choose another --output-dir");
   const uint64_t weights = SavedBytes(files.tensors, *files.folder, config.save_dtype);
   const uint64_t state = saves_checkpoints ? weights + 12 * CountParameters(files.tensors, true) : 0;
   return data::RequireFreeSpace(config.output_dir, weights + state);

@@ -11,9 +11,18 @@
 
 namespace tidemill::train {
 
+// What the run claims its swap directories as: the same when it is resumed.
+std::string RunIdentity(const RunConfig& config);
+
 // Makes the folder and checks that it can be written and has room for what the run will save. kDoesNotFit says what is
 // missing.
 Status PrepareOutputDirectory(const RunConfig& config, const ModelFiles& files, bool saves_checkpoints);
+
+// What an earlier run of this output directory, which was killed, left committed in the swap directories: with
+// --resume-from-checkpoint auto it becomes a checkpoint of its step, if that is newer than every whole one. Before the
+// run claims the directories. They are emptied, unless saving failed for another reason than damage. What is passed
+// over or given up is in `note`.
+Status RecoverCommittedStep(const RunConfig& config, std::string& note);
 
 struct ResumePoint {
   std::string checkpoint;

@@ -151,8 +151,16 @@ RunnableProgram Session::TrainingProgram(size_t micro_batches) const {
   TM_CHECK(false);
 }
 
+bool Session::CommitsEveryStep() const { return store_->swap() != nullptr && store_->AllOnNvme(); }
+
+Status Session::Commit(const std::string& run) { return store_->swap()->Commit(run); }
+
+void Session::KeepSwapFiles() { store_->swap()->KeepFiles(); }
+
 Result<StepOutcome> Session::Train(std::span<const TokenBatch> batches, const UpdateRequest& request) {
-  return interpreter_->Train(TrainingProgram(batches.size()), batches, request);
+  TM_ASSIGN_OR_RETURN(StepOutcome outcome, interpreter_->Train(TrainingProgram(batches.size()), batches, request));
+  if (CommitsEveryStep()) TM_RETURN_IF_ERROR(store_->swap()->Flush());
+  return outcome;
 }
 
 Result<StepOutcome> Session::Evaluate(std::span<const TokenBatch> batches) {

@@ -42,7 +42,14 @@ class Session {
   // What had to fall back, a line each.
   std::vector<std::string> Notes();
 
-  // `batches`: as many as one of the windows that were planned.
+  // Whether every step can be committed: all that lives across steps is on nvme.
+  bool CommitsEveryStep() const;
+  // Makes what the last step left the committed step; `run`: train/committed_step.h.
+  Status Commit(const std::string& run);
+  // The swap files stay when the session ends, for a later run to go on from.
+  void KeepSwapFiles();
+
+  // `batches`: as many as one of the windows that were planned. With CommitsEveryStep() its bytes are durable after it.
   Result<StepOutcome> Train(std::span<const TokenBatch> batches, const UpdateRequest& request);
   // At most the planned number of batches.
   Result<StepOutcome> Evaluate(std::span<const TokenBatch> batches);

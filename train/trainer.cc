@@ -6,6 +6,7 @@
 
 #include "base/atomic_file.h"
 #include "train/checkpoint.h"
+#include "train/committed_step.h"
 #include "train/evaluator.h"
 #include "train/jobs.h"
 #include "train/machine.h"
@@ -27,6 +28,8 @@ class Trainer {
  public:
   static Result<std::unique_ptr<Trainer>> Open(const RunConfig& config);
   Status Run();
+  // After a run that failed: what is committed and not saved stays in the swap directories, and `error` says so.
+  void KeepCommittedStep(Error& error);
 
  private:
   Trainer(const RunConfig& config, TrainingData data, Schedule schedule)
@@ -36,6 +39,7 @@ class Trainer {
   Status LoadState();
   Status Step();
   Status TrainWindow(const Window& window, double learning_rate, StepOutcome& outcome);
+  Status Commit();
   Status AfterStep(bool epoch_ended);
   Status Evaluate();
   Status SaveCheckpointNow();
@@ -57,6 +61,8 @@ class Trainer {
   std::unique_ptr<RunRecord> record_;
   TrainerState state_;
   int64_t checkpoint_step_ = -1;  // of the last checkpoint that this process saved
+  int64_t committed_step_ = -1;   // the last one that it committed in the swap directories
+  std::string resume_note_;
 };
 
 Result<TrainerState> FreshState(const RunConfig& config, const TrainingData& data) {
@@ -87,6 +93,7 @@ Result<std::unique_ptr<Trainer>> Trainer::Open(const RunConfig& config) {
   TM_RETURN_IF_ERROR(PrepareOutputDirectory(config, files, config.save_when != SaveWhen::kNever));
   TM_ASSIGN_OR_RETURN(trainer->output_lock_, OutputLock::Take(config.output_dir));
   TM_RETURN_IF_ERROR(CheckNotStopped());
+  TM_RETURN_IF_ERROR(RecoverCommittedStep(config, trainer->resume_note_));
   TM_RETURN_IF_ERROR(trainer->OpenSession(std::move(files)));
   TM_RETURN_IF_ERROR(trainer->LoadState());
   return trainer;
@@ -97,15 +104,13 @@ Status Trainer::OpenSession(ModelFiles files) {
   const JobShape job = TrainingJob(config_, data_, evaluation_ ? &*evaluation_ : nullptr);
   const uint64_t available = DescribeMachine().usable_memory_bytes();
   TM_ASSIGN_OR_RETURN(Preparation preparation, Prepare(std::move(files), config_.tiers, job, *device, available));
-  TM_ASSIGN_OR_RETURN(session_, Session::Open(std::move(preparation), std::move(device),
-                                              std::filesystem::weakly_canonical(config_.output_dir)));
+  TM_ASSIGN_OR_RETURN(session_, Session::Open(std::move(preparation), std::move(device), RunIdentity(config_)));
   return Ok();
 }
 
 Status Trainer::LoadState() {
   TM_ASSIGN_OR_RETURN(state_, FreshState(config_, data_));
-  std::string note;
-  TM_ASSIGN_OR_RETURN(const std::optional<ResumePoint> point, FindResumePoint(config_, state_, note));
+  TM_ASSIGN_OR_RETURN(const std::optional<ResumePoint> point, FindResumePoint(config_, state_, resume_note_));
   if (point) {
     state_.global_step = point->state.global_step;
     state_.applied_steps = point->state.applied_steps;
@@ -115,7 +120,7 @@ Status Trainer::LoadState() {
     TM_RETURN_IF_ERROR(LoadWeights(*files().folder, session_->state(), true));
   }
   TM_ASSIGN_OR_RETURN(record_, RunRecord::Open(config_.output_dir, state_.global_step, data_.total_steps()));
-  if (!note.empty()) record_->Note(note);
+  if (!resume_note_.empty()) record_->Note(resume_note_);
   for (const std::string& fallback : session_->Notes()) record_->Note(fallback);
   std::fputs(FormatPlan(ReportOf(session_->preparation(), &session_->plan(), "")).c_str(), stderr);
   return CheckNotStopped();
@@ -144,6 +149,7 @@ Status Trainer::Step() {
   TM_RETURN_IF_ERROR(record_->LogStep(
       {state_.global_step, &window, supervised ? &outcome : nullptr, learning_rate, seconds, &session_->plan()},
       logged));
+  TM_RETURN_IF_ERROR(Commit());  // after the log: a step that is trained again is logged again, and none is missing
   return AfterStep(window.ends_epoch);
 }
 
@@ -162,6 +168,21 @@ Status Trainer::TrainWindow(const Window& window, double learning_rate, StepOutc
       "the loss or the gradient is not finite (step " + std::to_string(state_.global_step + 1) + ", loss sum " +
           std::to_string(outcome.loss_sum) + ", gradient norm " + std::to_string(outcome.grad_norm) +
           "): the step was not applied; lower --learning-rate, check the data, or resume from the last checkpoint");
+}
+
+Status Trainer::Commit() {
+  if (!session_->CommitsEveryStep()) return Ok();
+  TM_RETURN_IF_ERROR(session_->Commit(FormatCommittedRun(
+      {std::filesystem::canonical(config_.model), config_.freeze, session_->plan().shape.tile_elements, state_})));
+  committed_step_ = state_.global_step;
+  return Ok();
+}
+
+void Trainer::KeepCommittedStep(Error& error) {
+  if (committed_step_ <= checkpoint_step_) return;
+  session_->KeepSwapFiles();
+  error.message += "; step " + std::to_string(committed_step_) + " is committed (" + config_.tiers.swap_dirs.front() +
+                   "): --resume-from-checkpoint auto goes on after it if it is whole";
 }
 
 Status Trainer::AfterStep(bool epoch_ended) {
@@ -207,7 +228,9 @@ Status Trainer::SaveOutput() {
 Status Train(const RunConfig& config) {
   InstallSignalHandlers();
   TM_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer, Trainer::Open(config));
-  return trainer->Run();
+  Status status = trainer->Run();
+  if (!status.has_value()) trainer->KeepCommittedStep(status.error());
+  return status;
 }
 
 }  // namespace tidemill::train

@@ -87,7 +87,11 @@ Result<TrainerState> ReadTrainerState(const std::string& path) {
   const auto text = data::ReadJsonFile(path);
   if (!text.has_value())
     return Fail(ErrorCode::kInvalidArgument, "this is no whole checkpoint, " + text.error().message);
-  const auto json = ordered_json::parse(*text, nullptr, false);
+  return ParseTrainerState(*text, path);
+}
+
+Result<TrainerState> ParseTrainerState(const std::string& text, const std::string& path) {
+  const auto json = ordered_json::parse(text, nullptr, false);
   if (!json.is_object())
     return Fail(ErrorCode::kInvalidArgument, "not a JSON object (" + path + "): this is no whole checkpoint");
   TrainerState state;

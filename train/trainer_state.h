@@ -33,6 +33,8 @@ Result<std::string> ModelDigest(const std::string& model_directory);
 Result<std::string> DataDigest(const std::vector<std::string>& files);
 
 std::string FormatTrainerState(const TrainerState& state);
+// `path`: where the text is from, for messages.
+Result<TrainerState> ParseTrainerState(const std::string& text, const std::string& path);
 Result<TrainerState> ReadTrainerState(const std::string& path);
 
 }  // namespace tidemill::train
