@@ -16,11 +16,11 @@ using swap_scheduler::Tier;
 
 // As --place-params and its like would spell it.
 std::string HomeText(const Shares& shares) {
-  Placement placement;
+  PlaceFlag place;
   for (size_t tier = 0; tier < swap_scheduler::kTiers; ++tier) {
-    if (shares[tier] > 0) placement.shares.push_back({static_cast<Tier>(tier), shares[tier]});
+    if (shares[tier] > 0) place.shares.push_back({static_cast<Tier>(tier), shares[tier]});
   }
-  return FormatPlacement(placement);
+  return FormatPlaceFlag(place);
 }
 
 void FillTier(const Preparation& preparation, const MemoryPlan* plan, Tier tier, PlanReport& report) {

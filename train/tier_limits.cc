@@ -9,10 +9,10 @@ namespace {
 
 uint64_t Share(double share, uint64_t bytes) { return static_cast<uint64_t>(share * static_cast<double>(bytes)); }
 
-std::optional<swap_scheduler::Shares> SharesOf(const Placement& placement) {
-  if (placement.automatic()) return std::nullopt;
+std::optional<swap_scheduler::Shares> SharesOf(const PlaceFlag& place) {
+  if (place.automatic()) return std::nullopt;
   swap_scheduler::Shares shares{};
-  for (const TierShare& part : placement.shares) shares[static_cast<size_t>(part.tier)] += part.share;
+  for (const TierShare& part : place.shares) shares[static_cast<size_t>(part.tier)] += part.share;
   return shares;
 }
 

@@ -125,18 +125,18 @@ TEST(RunConfig, ReadsPlacementsAndShares) {
   EXPECT_DOUBLE_EQ(shares[0].share, 0.4);
   EXPECT_EQ(shares[1].tier, Tier::kNvme);
   EXPECT_DOUBLE_EQ(shares[1].share, 0.6);
-  EXPECT_EQ(FormatPlacement(config.tiers.place_optimizer), "host=0.4,nvme=0.6");
-  EXPECT_EQ(FormatPlacement(config.tiers.place_params), "nvme");
+  EXPECT_EQ(FormatPlaceFlag(config.tiers.place_optimizer), "host=0.4,nvme=0.6");
+  EXPECT_EQ(FormatPlaceFlag(config.tiers.place_params), "nvme");
 }
 
 TEST(RunConfig, RefusesPlacementsThatCannotBe) {
   for (const char* text : {"disk", "host=0.4", "host=0.4,nvme=0.5", "host,nvme", "host=1,nvme", "host=0,nvme", "host=2",
                            "host=0.5,host=0.5", "host=x,nvme", "", "host,"}) {
-    const auto placement = ParsePlacement(text, "--place-params");
-    ASSERT_FALSE(placement.has_value()) << text;
-    EXPECT_TRUE(placement.error().message.starts_with("--place-params")) << placement.error().message;
+    const auto place = ParsePlaceFlag(text, "--place-params");
+    ASSERT_FALSE(place.has_value()) << text;
+    EXPECT_TRUE(place.error().message.starts_with("--place-params")) << place.error().message;
   }
-  EXPECT_TRUE(ParsePlacement("device=0.3,host=0.3,nvme=0.4", "").has_value());
+  EXPECT_TRUE(ParsePlaceFlag("device=0.3,host=0.3,nvme=0.4", "").has_value());
 }
 
 TEST(RunConfig, ChecksFlagsAgainstEachOther) {

@@ -32,13 +32,13 @@ Result<std::optional<uint64_t>> Size(const FlagSet& flags, std::string_view name
   return bytes;
 }
 
-Result<Placement> Place(const FlagSet& flags, std::string_view name, bool has_nvme) {
-  if (FindFlag(flags.table(), name) == nullptr) return Placement{};
+Result<PlaceFlag> Place(const FlagSet& flags, std::string_view name, bool has_nvme) {
+  if (FindFlag(flags.table(), name) == nullptr) return PlaceFlag{};
   const std::string where = "--" + std::string(name);
-  TM_ASSIGN_OR_RETURN(Placement placement, ParsePlacement(flags.Text(name), where));
-  if (placement.Names(swap_scheduler::Tier::kNvme) && !has_nvme)
+  TM_ASSIGN_OR_RETURN(PlaceFlag place, ParsePlaceFlag(flags.Text(name), where));
+  if (place.Names(swap_scheduler::Tier::kNvme) && !has_nvme)
     return Refuse(where + " names nvme, but there is no such tier: give --swap-dir");
-  return placement;
+  return place;
 }
 
 Status CheckSwap(const TierOptions& options) {

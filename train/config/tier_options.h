@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "gpu/device_spec.h"
 #include "train/config/flag_set.h"
-#include "train/config/placement.h"
+#include "train/config/place_flag.h"
 
 namespace tidemill::train {
 
@@ -23,7 +23,7 @@ struct TierOptions {
   std::optional<uint64_t> swap_size;                   // bytes, both slots of every page included
   SwapLeftovers swap_leftovers = SwapLeftovers::kRefuse;
   std::string io_engine = "auto";  // as io::ParseEngineChoice takes it
-  Placement place_params, place_optimizer, place_activations, place_gradients;
+  PlaceFlag place_params, place_optimizer, place_activations, place_gradients;
   std::optional<int64_t> group_size;      // micro-batches, at least 1
   std::optional<uint64_t> tile_size;      // bytes, at least one page
   std::optional<int64_t> prefetch_depth;  // blocks, 0: on demand

@@ -15,7 +15,7 @@ struct TierShare {
   double share;  // of the kind's bytes, above 0 and at most 1
 };
 
-struct Placement {
+struct PlaceFlag {
   std::vector<TierShare> shares;  // in the order given, adding up to 1; empty: the planner chooses
 
   bool automatic() const { return shares.empty(); }
@@ -24,9 +24,9 @@ struct Placement {
 
 // "auto"; or tiers separated by commas, each once, each with "=SHARE" except at most one, which takes the rest. Errors
 // name `where` ("--place-optimizer").
-Result<Placement> ParsePlacement(std::string_view text, std::string_view where);
+Result<PlaceFlag> ParsePlaceFlag(std::string_view text, std::string_view where);
 
-// The text that gives `placement` back, for logs.
-std::string FormatPlacement(const Placement& placement);
+// The text that gives `place` back, for logs.
+std::string FormatPlaceFlag(const PlaceFlag& place);
 
 }  // namespace tidemill::train

@@ -1,4 +1,4 @@
-#include "train/config/placement.h"
+#include "train/config/place_flag.h"
 
 #include <algorithm>
 #include <array>
@@ -38,13 +38,13 @@ Status GiveTheRest(std::string_view text, std::string_view where, std::vector<Ti
 
 }  // namespace
 
-bool Placement::Names(Tier tier) const {
+bool PlaceFlag::Names(Tier tier) const {
   return std::any_of(shares.begin(), shares.end(), [&](const TierShare& share) { return share.tier == tier; });
 }
 
-Result<Placement> ParsePlacement(std::string_view text, std::string_view where) {
-  Placement placement;
-  if (text == "auto") return placement;
+Result<PlaceFlag> ParsePlaceFlag(std::string_view text, std::string_view where) {
+  PlaceFlag place;
+  if (text == "auto") return place;
   for (std::string_view left = text;;) {
     const size_t comma = left.find(',');
     const std::string_view part = left.substr(0, comma);
@@ -52,7 +52,7 @@ Result<Placement> ParsePlacement(std::string_view text, std::string_view where) 
     const auto* const name = std::find(kTierNames.begin(), kTierNames.end(), part.substr(0, equals));
     if (name == kTierNames.end()) return Refuse(text, where, "'" + std::string(part) + "' is not a tier");
     const auto tier = static_cast<Tier>(name - kTierNames.begin());
-    if (placement.Names(tier)) return Refuse(text, where, "it names " + std::string(*name) + " twice");
+    if (place.Names(tier)) return Refuse(text, where, "it names " + std::string(*name) + " twice");
     double share = 0;
     if (equals != std::string_view::npos) {
       const auto number = ParseNumber(part.substr(equals + 1), where);
@@ -60,21 +60,21 @@ Result<Placement> ParsePlacement(std::string_view text, std::string_view where) 
         return Refuse(text, where, "a share is not above 0 and at most 1");
       share = *number;
     }
-    placement.shares.push_back({tier, share});
+    place.shares.push_back({tier, share});
     if (comma == std::string_view::npos) break;
     left.remove_prefix(comma + 1);
   }
-  TM_RETURN_IF_ERROR(GiveTheRest(text, where, &placement.shares));
-  return placement;
+  TM_RETURN_IF_ERROR(GiveTheRest(text, where, &place.shares));
+  return place;
 }
 
-std::string FormatPlacement(const Placement& placement) {
-  if (placement.automatic()) return "auto";
+std::string FormatPlaceFlag(const PlaceFlag& place) {
+  if (place.automatic()) return "auto";
   std::string text;
-  for (const TierShare& share : placement.shares) {
+  for (const TierShare& share : place.shares) {
     if (!text.empty()) text += ',';
     text += kTierNames[static_cast<size_t>(share.tier)];
-    if (placement.shares.size() == 1) break;
+    if (place.shares.size() == 1) break;
     char number[32];
     std::snprintf(number, sizeof number, "=%.6g", share.share);
     text += number;
