@@ -66,7 +66,7 @@ constexpr Row kRows[] = {
     {kAll, {"swap-dir", kPaths, "", "folders of the nvme tier; none: no such tier"}},
     {kAll, {"swap-size", kSize, "auto", "budget of the nvme tier, both slots of a page included", "auto"}},
     {kAll, {"place-params", kText, "auto", "home: auto, device, host, nvme or shares (host=0.4,nvme)"}},
-    {kTP, {"place-optimizer", kText, "auto", "home of master and moments"}},
+    {kTP, {"place-optimizer", kText, "auto", "home of the moments and, in bf16, the rest of the master"}},
     {kTP, {"place-activations", kText, "auto", "home of activations"}},
     {kTP, {"place-gradients", kText, "auto", "home of gradients"}},
     {kAll, {"swap-leftovers", kText, "refuse", "what another, dead run left in a swap folder", "refuse|reclaim"}},
