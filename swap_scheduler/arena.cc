@@ -1,5 +1,7 @@
 #include "swap_scheduler/arena.h"
 
+#include <iterator>
+
 #include "base/check.h"
 
 namespace tidemill::swap_scheduler {
@@ -51,11 +53,9 @@ Arena::Run Arena::FindGaps(uint64_t bytes, uint32_t settled) const {
 
 std::vector<PageId> Arena::Occupants(uint64_t offset, uint64_t bytes) const {
   std::vector<PageId> pages;
-  for (Node node = head_; node != kNone; node = nodes_[node].after) {
-    const Slot& slot = nodes_[node];
-    if (slot.offset >= offset + bytes) break;
-    if (slot.page != kGap && slot.offset + slot.bytes > offset) pages.push_back(slot.page);
-  }
+  auto slot = taken_.upper_bound(offset);
+  if (slot != taken_.begin() && std::prev(slot)->first + nodes_[std::prev(slot)->second].bytes > offset) --slot;
+  for (; slot != taken_.end() && slot->first < offset + bytes; ++slot) pages.push_back(nodes_[slot->second].page);
   return pages;
 }
 
@@ -84,15 +84,15 @@ Arena::Node Arena::Carve(const Run& run, uint64_t bytes, PageId page, Clock& clo
   nodes_[slot].after = node;
   (before == kNone ? head_ : nodes_[before].after) = slot;
   if (node != kNone) nodes_[node].before = slot;
+  taken_[nodes_[slot].offset] = slot;
   return slot;
 }
 
 Arena::Node Arena::CarveAt(uint64_t offset, uint64_t bytes, PageId page, Clock& clock) {
-  Node node = head_;
-  while (nodes_[node].offset + nodes_[node].bytes <= offset) node = nodes_[node].after;
+  Node node = std::prev(gaps_.upper_bound(offset))->second;
   if (nodes_[node].offset < offset) {  // split what sticks out in front
     Slot rest = nodes_[node];
-    TM_CHECK(rest.page == kGap);
+    TM_CHECK(rest.page == kGap && rest.offset + rest.bytes > offset);
     const uint64_t front = offset - rest.offset;
     rest.offset = offset;
     rest.bytes -= front;
@@ -110,6 +110,7 @@ Arena::Node Arena::CarveAt(uint64_t offset, uint64_t bytes, PageId page, Clock& 
 }
 
 void Arena::Release(Node slot, const Clock& clock, uint32_t settled) {
+  taken_.erase(nodes_[slot].offset);
   nodes_[slot].page = kGap;
   nodes_[slot].clock = clock;
   AddGap(slot);
@@ -136,9 +137,8 @@ void Arena::MergeGaps() {
 
 std::vector<PageId> Arena::Pages() const {
   std::vector<PageId> pages;
-  for (Node node = head_; node != kNone; node = nodes_[node].after) {
-    if (nodes_[node].page != kGap) pages.push_back(nodes_[node].page);
-  }
+  pages.reserve(taken_.size());
+  for (const auto& [offset, node] : taken_) pages.push_back(nodes_[node].page);
   return pages;
 }
 

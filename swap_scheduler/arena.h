@@ -84,6 +84,7 @@ class Arena {
   std::vector<Slot> nodes_;
   std::vector<Node> unused_;
   std::map<uint64_t, Node> gaps_;                                     // by offset
+  std::map<uint64_t, Node> taken_;                                    // the others, by offset
   std::set<std::tuple<uint64_t, bool, uint32_t, uint64_t>> by_size_;  // gaps: bytes, below plain, age, offset
 };
 

@@ -8,7 +8,7 @@ Future::Future(const Program& program, const LookAhead& look_ahead)
     : program_(program),
       window_{std::max(1u, look_ahead.device_blocks), std::max(1u, look_ahead.host_blocks)},
       begin_(program.pages.size() + 1),
-      ahead_(program.pages.size()) {
+      position_(program.pages.size()) {
   for (const Operation& op : program.operations) {
     for (const Use& use : op.uses) ++begin_[use.page + 1];
   }
@@ -19,9 +19,11 @@ Future::Future(const Program& program, const LookAhead& look_ahead)
     const Operation& op = program.operations[i];
     for (const Use& use : op.uses) visits_[next[use.page]++] = {i, op.tier, use.access, use.dies};
   }
+  ahead_.resize(visits_.size() + program.pages.size());
   for (PageId page = 0; page < program.pages.size(); ++page) {
-    ahead_[page].position = begin_[page];
-    Look(page);
+    position_[page] = begin_[page];
+    for (uint32_t k = begin_[page + 1]; k-- > begin_[page];)
+      ahead_[k + page] = AheadOf(visits_[k], ahead_[k + page + 1]);
   }
 }
 
@@ -30,39 +32,21 @@ std::span<const Future::Visit> Future::Visits(PageId page) const {
 }
 
 void Future::Advance(PageId page, uint32_t now) {
-  uint32_t& position = ahead_[page].position;
+  uint32_t& position = position_[page];
   while (position < begin_[page + 1] && visits_[position].operation <= now) ++position;
-  Look(page);
 }
 
-void Future::Look(PageId page) {
-  Ahead& ahead = ahead_[page];
-  ahead = {.position = ahead.position};
-  bool same = true;                         // the version there is now still exists
-  std::array<bool, 2> current{true, true};  // a copy in the tier would still be of that version
-  for (uint32_t k = ahead.position; k < begin_[page + 1]; ++k) {
-    const Visit& visit = visits_[k];
-    const auto tier = static_cast<size_t>(visit.tier);
-    const Rank rank = visit.operation + 1;
-    ahead.touch[tier] = std::min(ahead.touch[tier], rank);
-    if (visit.access == Access::kMake) current = {false, false};
-    if (current[tier]) ahead.read[tier] = std::min(ahead.read[tier], rank);
-    if (same && visit.access != Access::kMake) ahead.read_anywhere = std::min(ahead.read_anywhere, rank);
-    if (visit.access != Access::kRead) {
-      same = false;
-      current[1 - tier] = false;
-    }
-    if (visit.dies) current = {false, false};
-    const bool settled = (ahead.read[0] != kNever || !current[0]) && (ahead.read[1] != kNever || !current[1]);
-    if (settled && ahead.touch[0] != kNever && ahead.touch[1] != kNever) break;
-  }
-}
-
-bool Future::WantedBy(PageId page, uint32_t i) const {
-  for (uint32_t k = ahead_[page].position; k < begin_[page + 1] && visits_[k].operation < i; ++k) {
-    if (visits_[k].access != Access::kRead || visits_[k].dies) return false;
-  }
-  return true;
+Future::Ahead Future::AheadOf(const Visit& visit, const Ahead& after) {
+  const auto tier = static_cast<size_t>(visit.tier);
+  const Rank rank = visit.operation + 1;
+  const bool makes = visit.access == Access::kMake, reads_only = visit.access == Access::kRead;
+  Ahead ahead;
+  ahead.touch = after.touch;
+  ahead.touch[tier] = rank;
+  if (!makes) ahead.read[tier] = ahead.read_anywhere = rank;
+  if (reads_only && !visit.dies) ahead.read[1 - tier] = after.read[1 - tier];
+  ahead.new_version = reads_only && !visit.dies ? after.new_version : rank;
+  return ahead;
 }
 
 bool Future::Within(uint32_t from, uint32_t to, Tier tier) const {
@@ -88,7 +72,7 @@ bool Future::GoesHome(PageId page, uint32_t written) const {
 }
 
 bool Future::GoesHomeNow(PageId page, uint32_t now) const {
-  const uint32_t last = ahead_[page].position - 1;
+  const uint32_t last = position_[page] - 1;
   return visits_[last].operation == now && GoesHome(page, last);
 }
 
