@@ -13,8 +13,6 @@
 //   Threads     the whole team works; nothing is allocated.
 #pragma once
 
-#include <cmath>
-
 #include "base/thread_team.h"
 #include "cpu_adam/adam.h"
 #include "cpu_adam/isa.h"
@@ -24,10 +22,5 @@ namespace tidemill::cpu_adam {
 double SumOfSquares(const GradView& grad, size_t count, ThreadTeam& team, Isa isa = BestIsa());
 // The same on the calling thread alone.
 double SumOfSquares(const GradView& grad, size_t count, Isa isa = BestIsa());
-
-// Whether no gradient is NaN or infinite. Whoever has the sum already asks std::isfinite(sum).
-inline bool AllFinite(const GradView& grad, size_t count, ThreadTeam& team) {
-  return std::isfinite(SumOfSquares(grad, count, team));
-}
 
 }  // namespace tidemill::cpu_adam

@@ -23,12 +23,6 @@ Result<std::unique_ptr<RecordSource>> OpenSource(const std::string& path, const 
 
 }  // namespace
 
-int64_t SupervisedTokens(const Sample& sample) {
-  if (sample.labels.empty()) return 0;
-  return std::count_if(sample.labels.begin() + 1, sample.labels.end(),
-                       [](int32_t label) { return label != kIgnoredLabel; });
-}
-
 Result<Dataset> Dataset::Open(std::span<const std::string> files, const Tokenizer* tokenizer,
                               const DatasetOptions& options) {
   TM_CHECK(options.vocab_size > 0);

@@ -16,7 +16,4 @@ struct Sample {
   std::vector<int32_t> labels;
 };
 
-// How many tokens of the row count in the loss.
-int64_t SupervisedTokens(const Sample& sample);
-
 }  // namespace tidemill::data

@@ -57,18 +57,10 @@ std::vector<TensorInfo> ModelTensors(const ModelConfig& config) {
   return tensors;
 }
 
-int64_t ParameterCount(const ModelConfig& config) {
-  int64_t count = 0;
-  for (const TensorInfo& tensor : ModelTensors(config)) count += tensor.elements();
-  return count;
-}
-
 int64_t VocabularySliceRows(const ModelConfig& config) {
-  return std::min(config.vocabulary, std::max(config.intermediate, config.q_columns()));
-}
-
-int64_t VocabularySlices(const ModelConfig& config) {
-  return (config.vocabulary + VocabularySliceRows(config) - 1) / VocabularySliceRows(config);
+  constexpr int64_t kSlicesMax = 1024;
+  const int64_t least = (config.vocabulary + kSlicesMax - 1) / kSlicesMax;
+  return std::min(config.vocabulary, std::max({config.intermediate, config.q_columns(), least}));
 }
 
 }  // namespace tidemill::model

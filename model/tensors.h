@@ -55,12 +55,9 @@ TensorInfo HeadTensor(const ModelConfig& config);  // only of an untied model
 
 // All of them, in order.
 std::vector<TensorInfo> ModelTensors(const ModelConfig& config);
-// Their elements. A tied matrix counts once.
-int64_t ParameterCount(const ModelConfig& config);
 
 // Vocabulary matrices are cut into slices of this many rows (the last may be shorter), so that none is larger than the
-// largest matrix of a layer. A function of the model alone: the loss's bits depend on it.
+// largest matrix of a layer; but into 1024 slices at most. A function of the model alone: the loss's bits depend on it.
 int64_t VocabularySliceRows(const ModelConfig& config);
-int64_t VocabularySlices(const ModelConfig& config);
 
 }  // namespace tidemill::model

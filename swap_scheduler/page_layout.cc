@@ -35,7 +35,9 @@ class LayoutBuilder {
   }
 
   std::vector<uint32_t> Slices(const std::string& name, const TensorShape& matrix) {
-    const uint64_t rows_per_slice = std::max<uint64_t>(1, page_elements_ / std::max<uint64_t>(matrix.cols, 1));
+    const uint64_t fitting = page_elements_ / std::max<uint64_t>(matrix.cols, 1);
+    const uint64_t least = (matrix.rows + kVocabularySlicesMax - 1) / kVocabularySlicesMax;
+    const uint64_t rows_per_slice = std::max({uint64_t{1}, fitting, least});
     std::vector<uint32_t> slices;
     for (uint64_t row = 0; row < matrix.rows; row += rows_per_slice) {
       const uint64_t rows = std::min(rows_per_slice, matrix.rows - row);
@@ -95,14 +97,6 @@ PageLayout LayOut(const ModelTensors& model) {
 uint64_t PageLayout::ElementsBefore(uint32_t page) const {
   uint64_t count = 0;
   for (uint32_t before = 0; before < page; ++before) count += pages[before].elements;
-  return count;
-}
-
-uint64_t PageLayout::TrainableElements() const {
-  uint64_t count = 0;
-  for (const ParamPage& page : pages) {
-    for (const Segment& segment : page.segments) count += page.trainable ? segment.elements : 0;
-  }
   return count;
 }
 

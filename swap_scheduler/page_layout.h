@@ -2,8 +2,9 @@
 //
 // A layer's tensors are packed in order into pages no larger than the layer's largest matrix, whole tensors only, so
 // that a kernel sees each matrix in one piece. A vocabulary matrix is cut into slices of whole rows, each about as
-// large as that same largest matrix: the smallest device that works holds a layer, never a vocabulary. Frozen and
-// trainable tensors do not share a page.
+// large as that same largest matrix: the smallest device that works holds a layer, never a vocabulary. A vocabulary
+// that is huge beside its layers is cut into no more than kVocabularySlicesMax. Frozen and trainable tensors do not
+// share a page.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,9 @@ namespace tidemill::swap_scheduler {
 // A tensor starts at a multiple of this many elements within its page, so that no block of block-wise optimizer state
 // (256 elements) holds parts of two tensors, which may be stepped with different coefficients.
 inline constexpr uint64_t kSegmentAlignment = 256;
+
+// A slice costs operations in every step, and all of them must be planned.
+inline constexpr uint64_t kVocabularySlicesMax = 1024;
 
 struct TensorShape {
   std::string name;
@@ -64,7 +68,6 @@ struct PageLayout {
   std::vector<uint32_t> head;  // page indices; the embedding's own when tied
   bool tied = false;
 
-  uint64_t TrainableElements() const;  // without padding
   // Elements of all pages before this one, padding included: with the offset in the page, an index unique in the model.
   uint64_t ElementsBefore(uint32_t page) const;
 };

@@ -77,7 +77,17 @@ TEST(PageLayout, ATiedHeadIsTheEmbeddingsPages) {
   const PageLayout untied = LayOut(SmallModel({.layers = 1, .tied = false}));
   EXPECT_FALSE(untied.tied);
   EXPECT_NE(untied.head, untied.embedding);
-  EXPECT_EQ(untied.TrainableElements() - tied.TrainableElements(), 300U * 48U);
+}
+
+TEST(PageLayout, CutsAHugeVocabularyIntoAtMost1024Slices) {
+  ModelTensors model;
+  model.embedding = {"embed", 200'001, 8};
+  model.layers = {{{"q", 8, 8}, {"gate", 16, 8}}};
+  model.final_norm = {"norm", 8, 1};
+  const PageLayout layout = LayOut(model);
+  EXPECT_EQ(layout.embedding.size(), 1021U);
+  EXPECT_EQ(layout.pages[layout.embedding.front()].rows, 196U);
+  EXPECT_EQ(layout.pages[layout.embedding.back()].first_row + layout.pages[layout.embedding.back()].rows, 200'001U);
 }
 
 }  // namespace
