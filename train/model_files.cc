@@ -15,6 +15,9 @@ using swap_scheduler::ModelTensors;
 using swap_scheduler::TensorShape;
 
 constexpr size_t kMaxPatternBytes = 2000;
+// libstdc++'s matcher that follows all alternatives side by side: a pattern such as (a+)+$, which would make the other
+// one backtrack for ever, takes its turn. Back references are refused.
+constexpr auto kGrammar = std::regex::ECMAScript | std::regex_constants::__polynomial;
 
 class FreezeMask {
  public:
@@ -26,7 +29,7 @@ class FreezeMask {
                                                      " bytes is too long (--freeze): give several of at most " +
                                                      std::to_string(kMaxPatternBytes));
       try {
-        mask.patterns_.emplace_back(pattern);
+        mask.patterns_.emplace_back(pattern, kGrammar);
       } catch (const std::regex_error& error) {
         return Fail(ErrorCode::kInvalidArgument,
                     "'" + pattern + "' is not a regular expression (--freeze): " + error.what());

@@ -104,5 +104,17 @@ TEST_F(PlanOfShapes, GiveFrozenTensorsNoState) {
   EXPECT_GE(moments(*all) - moments(*half), 2U * 300 * 48 * 4);
 }
 
+TEST_F(PlanOfShapes, AFreezePatternThatWouldBacktrackForEverTakesItsTurn) {
+  run_.WriteModel(TinyModel());
+  for (const auto& [pattern, text] : {std::pair("([a-z_.]+)+Q", "is found in no tensor's name"),
+                                      {"(a+)+$", "is found in no tensor's name"},
+                                      {"(l)\\1", "is not a regular expression"}}) {
+    const auto plan = run_.Plan({{"freeze", pattern}});
+    ASSERT_FALSE(plan.has_value()) << pattern;
+    EXPECT_EQ(plan.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(plan.error().message.find(text), std::string::npos) << plan.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace tidemill::train
