@@ -21,17 +21,19 @@ constexpr const char* kKnownNames = "architecture Llama, Mistral, Qwen2 or Qwen3
 
 bool IsQwen(Architecture a) { return a == Architecture::kQwen2 || a == Architecture::kQwen3; }
 
+// Hugging Face goes by model_type, and files without one by architectures: where both are there, they must agree.
 Result<Architecture> ParseArchitecture(const ConfigReader& reader) {
-  if (const Json* list = reader.Find("architectures"); list != nullptr && list->is_array() && !list->empty()) {
-    for (const Known& known : kKnown)
-      if ((*list)[0] == known.name) return known.architecture;
-    return reader.Unsupported("architectures", *list, kKnownNames);
-  }
   const Json* const type = reader.Find("model_type");
-  if (type == nullptr) return reader.Wrong("architectures", "is missing");
-  for (const Known& known : kKnown)
-    if (*type == known.model_type) return known.architecture;
-  return reader.Unsupported("model_type", *type, kKnownNames);
+  const Json* const list = reader.Find("architectures");
+  const bool listed = list != nullptr && list->is_array() && !list->empty();
+  if (!listed && type == nullptr) return reader.Wrong("architectures", "is missing");
+  for (const Known& known : kKnown) {
+    if (listed ? (*list)[0] != known.name : *type != known.model_type) continue;
+    if (type == nullptr || *type == known.model_type) return known.architecture;
+    return reader.Unsupported("model_type", *type, (std::string("model_type ") + known.model_type).c_str());
+  }
+  return listed ? reader.Unsupported("architectures", *list, kKnownNames)
+                : reader.Unsupported("model_type", *type, kKnownNames);
 }
 
 // Settings that exist in the wild, change the arithmetic, and are not built.

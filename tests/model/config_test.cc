@@ -167,6 +167,12 @@ TEST(ModelConfig, TheModelTypeStandsInForMissingArchitectures) {
   ExpectRefused(With(json, "model_type", "mamba"), {"model_type", "mamba"});
 }
 
+TEST(ModelConfig, AModelTypeThatIsAnotherArchitecturesIsRefused) {
+  ExpectRefused(With(Tiny(), "model_type", "mamba"), {"model_type", "mamba"});
+  ExpectRefused(With(Tiny("Qwen2ForCausalLM"), "model_type", "llama"), {"model_type", "llama", "qwen2"});
+  ExpectRefused(With(Tiny(), "model_type", 7), {"model_type", "7"});
+}
+
 TEST(ModelConfig, BrokenFilesAreRefusedByKey) {
   EXPECT_FALSE(ParseModelConfig("{", "config.json").has_value());
   EXPECT_FALSE(ParseModelConfig("[]", "config.json").has_value());
