@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/byte_size.h"
+#include "base/wrong_path.h"
 
 namespace tidemill::data {
 
@@ -16,7 +17,7 @@ Result<InputFile> InputFile::Open(std::string path) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer before it could be refused.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
-    return Fail(ErrorCode::kIo,
+    return Fail(MeansWrongPath(errno) ? ErrorCode::kInvalidArgument : ErrorCode::kIo,
                 "cannot open '" + path + "' (" + std::strerror(errno) + "): check the path and its permissions");
   struct stat status {};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {

@@ -2,7 +2,8 @@
 //
 //   Ownership   owns its descriptor; spans stay the caller's.
 //   Threads     every const method may be called from many threads at once: pread(2) has no position.
-//   Errors      kIo when the file cannot be opened or read, kInvalidArgument when it ends early; both name the path.
+//   Errors      kInvalidArgument when there is no such regular file, this user may not read it, or it ends early; kIo
+//               when reading fails; both name the path.
 #pragma once
 
 #include <cstddef>

@@ -20,10 +20,8 @@ bool NestedTooDeeply(std::string_view json) {
 }
 
 Result<std::string> ReadJsonFile(const std::string& path) {
-  auto text = ReadTextFile(path, kMaxJsonFileBytes);
-  // A folder without the file is a wrong folder, not a broken disk.
-  if (!text.has_value()) return Fail(ErrorCode::kInvalidArgument, text.error().message);
-  if (NestedTooDeeply(*text))
+  TM_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, kMaxJsonFileBytes));
+  if (NestedTooDeeply(text))
     return Fail(ErrorCode::kInvalidArgument, "the JSON is nested more than " + std::to_string(kMaxJsonNesting) +
                                                  " deep (" + path + "): this is not the file it should be");
   return text;

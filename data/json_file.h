@@ -1,6 +1,6 @@
 // Small JSON files that people and other programs write: bounded in length and in nesting, before a parser sees them.
 //
-//   Errors   kInvalidArgument, naming the file: for one that cannot be read, is too long or nested too deeply.
+//   Errors   as InputFile; kInvalidArgument, naming the file, for one that is too long or nested too deeply.
 #pragma once
 
 #include <cstdint>

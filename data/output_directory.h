@@ -1,6 +1,6 @@
 // A directory that something will be written into: it is there, and has the room.
 //
-//   Errors   both name the directory.
+//   Errors   both name the directory; kInvalidArgument where it cannot be one, or may not be used.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace tidemill::data {
 
-// Makes it, and its parents, if it is missing. kNoSpace on a full disk, else kIo.
+// Makes it, and its parents, if it is missing; this user may write into it. kNoSpace on a full disk, kIo where that
+// fails otherwise.
 Status MakeDirectory(const std::string& directory);
 
 // kDoesNotFit when its file system has less than `bytes` free for this user; kIo when that cannot be measured.

@@ -7,7 +7,7 @@
 //
 //   Threads  const after opening: any number of threads. One of them at a time has the use of a word cache (2 MiB),
 //            which changes speed only.
-//   Errors   kIo: the file cannot be read; kInvalidArgument: it is broken, or of a kind that is not built.
+//   Errors   as InputFile; kInvalidArgument: it is broken, or of a kind that is not built.
 //   Limits   ids below 2^24 from the vocabulary; time grows as n log n with the longest word.
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/disk_full.h"
+#include "base/wrong_path.h"
 
 namespace tidemill::io {
 namespace {
@@ -57,7 +58,8 @@ Error FileError(std::string_view what, const std::string& path, int error_number
                                  ? "raise the descriptor limit (ulimit -n)"
                              : error_number == EEXIST ? "remove it or choose another directory"
                                                       : "check the file system and the kernel log (dmesg)";
-  return {ErrorCode::kIo, std::string(what) + ": " + DescribeErrno(error_number) + " (" + path + "): " + advice};
+  return {MeansWrongPath(error_number) ? ErrorCode::kInvalidArgument : ErrorCode::kIo,
+          std::string(what) + ": " + DescribeErrno(error_number) + " (" + path + "): " + advice};
 }
 
 }  // namespace tidemill::io

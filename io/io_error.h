@@ -20,7 +20,8 @@ Error TransferError(const BlockFile& file, IoRequest::Op op, uint64_t offset_byt
 // A read that met the end of the file: kCorrupt.
 Error EndOfFileError(const BlockFile& file, uint64_t offset_bytes, uint64_t expected_bytes, uint64_t moved_bytes);
 
-// Opening, creating or removing failed, before or outside a step: kIo. `what` is "cannot create the swap file".
+// Opening, creating or removing failed, before or outside a step: kInvalidArgument where the path is wrong, else kIo.
+// `what` is "cannot create the swap file".
 Error FileError(std::string_view what, const std::string& path, int error_number);
 
 }  // namespace tidemill::io

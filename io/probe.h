@@ -27,8 +27,8 @@ struct DirectoryReport {
   std::vector<std::string> Warnings() const;
 };
 
-// Writes and flushes 4 MiB in a file without a name that lasts, and reads it back. kIo: no such directory, not
-// writable; kNoSpace, kStorage, kCorrupt: the write, the flush or the bytes failed.
+// Writes and flushes 4 MiB in a file without a name that lasts, and reads it back. kInvalidArgument: no such
+// directory, not writable; kNoSpace, kStorage, kCorrupt: the write, the flush or the bytes failed.
 Result<DirectoryReport> ProbeDirectory(const std::string& directory);
 
 struct MachineReport {

@@ -42,7 +42,7 @@ class SwapDirectory {
  public:
   // Claims the directory. Leftovers of a dead run with the same identity stay, and are listed; those of another are
   // refused or removed, as the policy says. kUnavailable: in use by a live run, or holding another run's files (both
-  // say whose); kIo: no such directory, or not writable.
+  // say whose); kInvalidArgument: no such directory, or not writable.
   static Result<SwapDirectory> Claim(const std::string& directory, const std::string& identity, LeftoverPolicy policy);
 
   // Drops the lock and leaves the files: to be resumed from. Finish() is the other end.

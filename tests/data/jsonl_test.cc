@@ -93,7 +93,7 @@ TEST_F(JsonlTest, AFileWithoutRecordsOrNotThereIsAnError) {
   const std::vector<std::string> files{Path("absent.jsonl")};
   const auto absent = Dataset::Open(files, nullptr, {.vocab_size = 300});
   ASSERT_FALSE(absent.has_value());
-  EXPECT_EQ(absent.error().code, ErrorCode::kIo);
+  EXPECT_EQ(absent.error().code, ErrorCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(TokenizerFile, BrokenOrAbsentFilesAreErrors) {
   }
   const auto absent = Tokenizer::Open("/nonexistent/tokenizer.json");
   ASSERT_FALSE(absent.has_value());
-  EXPECT_EQ(absent.error().code, ErrorCode::kIo);
+  EXPECT_EQ(absent.error().code, ErrorCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(ProbeDirectory, KnowsMemoryFromADrive) {
 TEST(ProbeDirectory, NamesADirectoryThatIsNotThere) {
   const auto report = ProbeDirectory("/nonexistent-folder");
   ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, ErrorCode::kIo);
+  EXPECT_EQ(report.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(report.error().message.find("/nonexistent-folder"), std::string::npos);
 }
 

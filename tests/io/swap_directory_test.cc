@@ -131,7 +131,7 @@ TEST_F(SwapDirectoryTest, SaysThatADirectoryWasGivenTwice) {
 TEST_F(SwapDirectoryTest, DoesNotMakeAMissingDirectory) {
   const auto claimed = SwapDirectory::Claim(directory_.File("missing"), "/runs/a", kRefuse);
   ASSERT_FALSE(claimed);
-  EXPECT_EQ(claimed.error().code, ErrorCode::kIo);
+  EXPECT_EQ(claimed.error().code, ErrorCode::kInvalidArgument);
   EXPECT_FALSE(Exists("missing"));
 }
 

@@ -76,7 +76,7 @@ TEST(SwapFile, NamesExpectedAndFoundSizeWhenItWasCut) {
 TEST(SwapFile, NamesAMissingDirectory) {
   const auto file = SwapFile::Create("/nonexistent-folder/tidemill-swap", kMiB);
   ASSERT_FALSE(file);
-  EXPECT_EQ(file.error().code, ErrorCode::kIo);
+  EXPECT_EQ(file.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(file.error().message.find("/nonexistent-folder/tidemill-swap"), std::string::npos);
 }
 

@@ -84,6 +84,36 @@ TEST(Program, FailsWhenItsResultsCannotBeWritten) {
   EXPECT_NE(outcome.text.find("standard output"), std::string::npos) << outcome.text;
 }
 
+// A path that is wrong is a usage error wherever it is given, and a swap directory that is missing may be a drive that
+// is not mounted: it is not made.
+TEST(Program, EndsWithTwoWhenAFileOrADirectoryIsMissing) {
+  const std::string work = testing::TempDir() + "/program_test_missing";
+  std::filesystem::remove_all(work);
+  std::filesystem::create_directories(work);
+  std::ofstream(work + "/rows.jsonl") << "{\"input_ids\":[1,2,3]}\n";
+  std::ofstream(work + "/text.jsonl") << "{\"text\":\"tide\"}\n";
+  const std::string model = " --model " + std::string(TIDEMILL_SOURCE_DIR) + "/tests/golden/models/llama_gqa_tied_f32";
+  const std::string rows = " --train-data " + work + "/rows.jsonl", out = " --output-dir " + work + "/out";
+  const std::string none = work + "/none", file = work + "/rows.jsonl/none";
+  for (const std::string& arguments :
+       {"train --model " + none + rows + out, "train" + model + " --train-data " + none + ".jsonl" + out,
+        "train" + model + " --train-data " + none + ".txt" + out, "train" + model + rows + out + " --config " + none,
+        "train" + model + " --train-data " + work + "/text.jsonl" + out,  // the model has no tokenizer.json
+        "train" + model + " --train-data " + work + out, "train" + model + rows + " --output-dir " + file,
+        "train" + model + rows + out + " --max-steps 1 --place-params nvme --swap-dir " + none,
+        "train" + model + rows + out + " --max-steps 1 --place-params nvme --swap-dir " + file,
+        "eval" + model + " --eval-data " + none, "generate" + model + " --prompt tide", "plan --model " + none,
+        "tokenize --model " + none + " </dev/null", "info --model " + none,
+        "import " + none + " --output " + work + "/i",
+        "export --checkpoint " + none + " --output-dir " + work + "/e"}) {
+    const Outcome outcome = RunProgram(arguments + " 2>&1 >/dev/null");
+    EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.text;
+    EXPECT_NE(outcome.text.find("tidemill: error: "), std::string::npos) << arguments << "\n" << outcome.text;
+  }
+  EXPECT_FALSE(std::filesystem::exists(none));
+  std::filesystem::remove_all(work);
+}
+
 TEST(ExitCode, IsTheInterfacesForEveryError) {
   EXPECT_EQ(ExitCode(ErrorCode::kInvalidArgument, 0), 2);
   EXPECT_EQ(ExitCode(ErrorCode::kIo, 0), 1);
