@@ -44,8 +44,8 @@ inline AdamCoefficients MakeAdamCoefficients(const AdamConfig& config, double we
 
 // S supplies V and Set, Mul, Fma(a, b, c) = a*b + c, Sqrt, Div. `master`, `m`, `v` are updated in place.
 template <typename S>
-inline void AdamRule(const AdamCoefficients& k, typename S::V& master, typename S::V& m, typename S::V& v,
-                     typename S::V grad) {
+[[gnu::always_inline]] inline void AdamRule(const AdamCoefficients& k, typename S::V& master, typename S::V& m,
+                                            typename S::V& v, typename S::V grad) {
   const auto g = S::Mul(grad, S::Set(k.grad_scale));
   m = S::Fma(S::Set(k.beta1), m, S::Mul(S::Set(k.one_minus_beta1), g));
   v = S::Fma(S::Set(k.beta2), v, S::Mul(S::Set(k.one_minus_beta2), S::Mul(g, g)));

@@ -49,15 +49,15 @@ Slice SliceOf(const TileView& tile) {
 // One thread's share, in runs over which the high half of the index, and with it the keys, stay the same.
 bool StepRange(StepFn step, const AdamCoefficients& k, const Slice& slice, const RoundingKey& key, size_t begin,
                size_t end) {
-  uint32_t largest = 0;
+  bool finite = true;
   while (begin < end) {
     const size_t run = std::min(end - begin, RunLength(slice, key.first_element + begin));
     Slice sub = SubSlice(slice, begin, run);
     SetKeys(key, key.first_element + begin, sub);
-    largest = std::max(largest, step(k, sub));
+    finite = step(k, sub) && finite;
     begin += run;
   }
-  return largest < kInfinity;
+  return finite;
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 //
 //   Bits        the same on every instruction set, thread count, alignment and cut into tiles. An element depends
 //               on its own values, the coefficients and, where rounding is stochastic, on (seed, step, its index)
-//               alone; int8 moments also depend on their block, so cut those tiles at multiples of kMomentBlock
-//               from the page's start.
+//               alone: cut such tiles at even elements. int8 moments also depend on their block: cut those tiles
+//               at multiples of kMomentBlock from the page's start.
 //   Ownership   a view borrows; nothing is kept after the call, nothing is allocated.
 //   Threads     one call uses the whole team; calls on disjoint tiles may run at once with different teams.
 //   Alignment   none needed beyond the element type's. Streams of one tile must not overlap.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/aligned_buffer.h"
+#include "base/byte_size.h"
 #include "base/check.h"
 #include "cpu_adam/adam.h"
 #include "cpu_adam/kernel_table.h"
@@ -13,6 +14,7 @@ namespace tidemill::cpu_adam {
 namespace {
 
 constexpr size_t kShare = 4096;  // elements: threads cut here, as StepTile does
+constexpr size_t kHugePage = size_t{2} << 20;
 
 struct Form {
   std::string_view param, grad;
@@ -41,43 +43,51 @@ double Seconds(const Body& body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// One set of streams, large enough for every form.
+// One set of streams, large enough for every form, a huge page between them: where streams lie a large power of two
+// apart, the caches of some CPUs take their lines for one another, which is what would be measured (AMD's way predictor
+// compares address bits 12 to 27; twofold and more).
 class Streams {
  public:
   static Result<Streams> Allocate(size_t elements) {
     Streams streams;
     streams.count_ = elements;
-    TM_ASSIGN_OR_RETURN(streams.master_, AlignedBuffer::Allocate(elements * 4));
-    TM_ASSIGN_OR_RETURN(streams.copy_, AlignedBuffer::Allocate(elements * 2));
-    TM_ASSIGN_OR_RETURN(streams.exp_avg_, AlignedBuffer::Allocate(elements * 4));
-    TM_ASSIGN_OR_RETURN(streams.exp_avg_sq_, AlignedBuffer::Allocate(elements * 4));
-    TM_ASSIGN_OR_RETURN(streams.grad_, AlignedBuffer::Allocate(elements * 4));
+    const size_t sizes[] = {elements * 4, elements * 2, elements * 4, elements * 4, elements * 4};
+    std::byte** const begins[] = {&streams.master_, &streams.copy_, &streams.exp_avg_, &streams.exp_avg_sq_,
+                                  &streams.grad_};
+    size_t total = 0;
+    for (const size_t size : sizes) total += AlignUp(size, kHugePage) + kHugePage;
+    TM_ASSIGN_OR_RETURN(streams.memory_, AlignedBuffer::Allocate(total));
+    std::byte* next = streams.memory_.data();
+    for (size_t s = 0; s < std::size(sizes); ++s) {
+      *begins[s] = next;
+      next += AlignUp(sizes[s], kHugePage) + kHugePage;
+    }
     return streams;
   }
 
   // Writes ordinary values in a row's encoding: 0.5 and its like in either width; int8 codes of about 0.01.
   void Fill(const Form& form, StateDtype state, ThreadTeam& team) {
     const uint32_t fp32 = 0x3f000000, halves = 0x3f003f00, codes = 0x38383838;
-    FillWords(master_, form.param.starts_with("fp32") ? fp32 : halves, team);
-    FillWords(copy_, halves, team);
+    FillWords(master_, 4, form.param.starts_with("fp32") ? fp32 : halves, team);
+    FillWords(copy_, 2, halves, team);
     const uint32_t moment = state == StateDtype::kFp32 ? fp32 : state == StateDtype::kBf16 ? halves : codes;
-    FillWords(exp_avg_, moment, team);
-    FillWords(exp_avg_sq_, moment, team);
-    FillWords(grad_, form.grad == "fp32" ? fp32 : halves, team);
+    FillWords(exp_avg_, 4, moment, team);
+    FillWords(exp_avg_sq_, 4, moment, team);
+    FillWords(grad_, 4, form.grad == "fp32" ? fp32 : halves, team);
   }
 
   TileView Tile(const Form& form, StateDtype state, int64_t step) const {
-    auto* const master = reinterpret_cast<float*>(master_.data());
-    auto* const halves = reinterpret_cast<uint16_t*>(master_.data());
+    auto* const master = reinterpret_cast<float*>(master_);
+    auto* const halves = reinterpret_cast<uint16_t*>(master_);
     TileView tile{.count = count_,
                   .master = Fp32Master{master},
-                  .moments = PageMoments(state, exp_avg_.data(), exp_avg_sq_.data(), count_),
-                  .grad = Fp32Grad{reinterpret_cast<const float*>(grad_.data())},
+                  .moments = PageMoments(state, exp_avg_, exp_avg_sq_, count_),
+                  .grad = Fp32Grad{reinterpret_cast<const float*>(grad_)},
                   .rounding = {.seed = 1, .step = step}};
-    if (form.param == "fp32+bf16") tile.master = Fp32MasterBf16Copy{master, reinterpret_cast<uint16_t*>(copy_.data())};
+    if (form.param == "fp32+bf16") tile.master = Fp32MasterBf16Copy{master, reinterpret_cast<uint16_t*>(copy_)};
     if (form.param == "split") tile.master = SplitMasterView{halves, halves + count_};
     if (form.param == "bf16") tile.master = Bf16Master{halves};
-    if (form.grad == "bf16") tile.grad = Bf16Grad{reinterpret_cast<const uint16_t*>(grad_.data())};
+    if (form.grad == "bf16") tile.grad = Bf16Grad{reinterpret_cast<const uint16_t*>(grad_)};
     return tile;
   }
 
@@ -85,23 +95,25 @@ class Streams {
   void Mix(Isa isa, bool prefetch, ThreadTeam& team) const {
     Slice slice{};
     slice.count = count_;
-    slice.master = reinterpret_cast<float*>(master_.data());
-    slice.exp_avg = exp_avg_.data();
-    slice.exp_avg_sq = exp_avg_sq_.data();
-    slice.grad = grad_.data();
+    slice.master = reinterpret_cast<float*>(master_);
+    slice.exp_avg = exp_avg_;
+    slice.exp_avg_sq = exp_avg_sq_;
+    slice.grad = grad_;
     team.For(count_, kShare, [&](size_t begin, size_t end) {
       KernelsOf(isa).mix(SubSlice(slice, begin, end - begin), prefetch, 1.0F, 0.0F);
     });
   }
 
  private:
-  static void FillWords(const AlignedBuffer& buffer, uint32_t word, ThreadTeam& team) {
-    auto* const words = reinterpret_cast<uint32_t*>(buffer.data());
-    team.For(buffer.size() / 4, kShare, [&](size_t begin, size_t end) { std::fill(words + begin, words + end, word); });
+  void FillWords(std::byte* stream, size_t element_bytes, uint32_t word, ThreadTeam& team) const {
+    auto* const words = reinterpret_cast<uint32_t*>(stream);
+    team.For((count_ * element_bytes + 3) / 4, kShare,
+             [&](size_t begin, size_t end) { std::fill(words + begin, words + end, word); });
   }
 
   size_t count_ = 0;
-  AlignedBuffer master_, copy_, exp_avg_, exp_avg_sq_, grad_;
+  AlignedBuffer memory_;
+  std::byte *master_ = nullptr, *copy_ = nullptr, *exp_avg_ = nullptr, *exp_avg_sq_ = nullptr, *grad_ = nullptr;
 };
 
 BenchRow Measure(const BenchRequest& request, Streams& streams, const Form& form, StateDtype state, Isa isa,

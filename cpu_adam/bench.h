@@ -5,7 +5,7 @@
 // take turns, so that a neighbour's load slows both. Medians, after one untimed turn; memory is touched before, on huge
 // pages.
 //
-//   Memory      18 bytes per element, given back on return.
+//   Memory      18 bytes per element and 20 MiB, given back on return.
 //   Errors      kUnavailable when the memory is not there.
 #pragma once
 

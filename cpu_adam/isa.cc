@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 3> kNames{"scalar", "avx2", "avx512"};
 std::vector<Isa> FindSupported() {
   std::vector<Isa> found;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) found.push_back(Isa::kAvx512);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) found.push_back(Isa::kAvx512);
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
     found.push_back(Isa::kAvx2);
 #endif

@@ -2,7 +2,10 @@
 //
 //   scalar   plain C++: the witness that the others are compared with, and what any CPU can run
 //   avx2     needs AVX2, FMA and F16C (Haswell, Zen 1 and later)
-//   avx512   needs AVX-512F
+//   avx512   needs AVX-512F and BW (Skylake-X, Zen 4 and later)
+//
+// No NEON: it would compile untested, as there is no such machine to measure on and CI has no emulator of one; other
+// CPUs run scalar.
 #pragma once
 
 #include <cstdint>

@@ -13,12 +13,11 @@ enum class MasterForm : uint8_t { kFp32, kSplit, kFp32Bf16Copy, kFp32F16Copy, kB
 enum class MomentForm : uint8_t { kFp32, kBf16, kInt8 };
 enum class GradForm : uint8_t { kFp32, kBf16 };
 
-constexpr size_t kBlock = 256;              // elements that share a scale (state_encoding.h)
-constexpr size_t kSumChunk = 4096;          // elements summed on their own (grad_norm.h)
-constexpr size_t kSumLanes = 16;            // accumulators within a chunk
-constexpr uint32_t kInfinity = 0x7f800000;  // as fp32 bits
+constexpr size_t kBlock = 256;      // elements that share a scale (state_encoding.h)
+constexpr size_t kSumChunk = 4096;  // elements summed on their own (grad_norm.h)
+constexpr size_t kSumLanes = 16;    // accumulators within a chunk
 
-// Two 32-bit keys for the generator of rounding.h; derived from (seed, step, index >> 32, stream).
+// Two 32-bit keys for the generator of rounding.h; derived from (seed, step, index >> 32).
 struct StreamKey {
   uint32_t first, second;
 };
@@ -34,12 +33,12 @@ struct Slice {
   void *exp_avg, *exp_avg_sq;
   uint8_t *exp_avg_scale, *exp_avg_sq_scale;
   const void* grad;
-  uint32_t first_index;  // low half of the first element's index
-  StreamKey moment_key, master_key;
+  uint32_t first_index;  // low half of the first element's index; even where a form is rounded
+  StreamKey key;
 };
 
-// Returns the largest |new master| as fp32 bits: kInfinity or above says that one is not finite.
-using StepFn = uint32_t (*)(const AdamCoefficients&, const Slice&);
+// Returns whether every new master is finite.
+using StepFn = bool (*)(const AdamCoefficients&, const Slice&);
 
 // sums[c] = sum of squares of chunk c of `grad` (grad_norm.h gives the order).
 using SumFn = void (*)(GradForm form, const void* grad, size_t count, double* sums);
@@ -48,14 +47,12 @@ using SumFn = void (*)(GradForm form, const void* grad, size_t count, double* su
 // vectors only.
 using MixFn = void (*)(const Slice& slice, bool prefetch, float scale, float grad_scale);
 
-uint32_t StepScalar(const AdamCoefficients& k, const Slice& slice);
-uint32_t StepAvx2(const AdamCoefficients& k, const Slice& slice);
-uint32_t StepAvx512(const AdamCoefficients& k, const Slice& slice);
-void SumChunksScalar(GradForm form, const void* grad, size_t count, double* sums);
-void MixScalar(const Slice& slice, bool prefetch, float scale, float grad_scale);
-void SumChunksAvx2(GradForm form, const void* grad, size_t count, double* sums);
-void MixAvx2(const Slice& slice, bool prefetch, float scale, float grad_scale);
-void SumChunksAvx512(GradForm form, const void* grad, size_t count, double* sums);
-void MixAvx512(const Slice& slice, bool prefetch, float scale, float grad_scale);
+// Of one instruction set.
+struct Kernels {
+  StepFn step;
+  SumFn sum;
+  MixFn mix;
+};
+extern const Kernels kScalarKernels, kAvx2Kernels, kAvx512Kernels;
 
 }  // namespace tidemill::cpu_adam

@@ -16,24 +16,36 @@ struct Avx2Simd {
 
   static V Load(const float* p) { return _mm256_loadu_ps(p); }
   static void Store(float* p, V x) { _mm256_storeu_ps(p, x); }
-  static void StoreF16(uint16_t* p, V x) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  static void LoadPairs(const float* p, V& even, V& odd) {
+    const V first = Load(p), second = Load(p + kLanes);
+    even = InOrderQuarters(_mm256_shuffle_ps(first, second, 0x88));
+    odd = InOrderQuarters(_mm256_shuffle_ps(first, second, 0xdd));
+  }
+  static void StorePairs(float* p, V even, V odd) {
+    const V low = _mm256_unpacklo_ps(even, odd), high = _mm256_unpackhi_ps(even, odd);
+    Store(p, _mm256_permute2f128_ps(low, high, 0x20));
+    Store(p + kLanes, _mm256_permute2f128_ps(low, high, 0x31));
+  }
+  static V InOrderQuarters(V x) {  // 0 2 1 3
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8));
   }
   static V Set(float x) { return _mm256_set1_ps(x); }
-  static V Add(V a, V b) { return _mm256_add_ps(a, b); }
-  static V Sub(V a, V b) { return _mm256_sub_ps(a, b); }
   static V Mul(V a, V b) { return _mm256_mul_ps(a, b); }
   static V Div(V a, V b) { return _mm256_div_ps(a, b); }
   static V Fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
   static V Sqrt(V a) { return _mm256_sqrt_ps(a); }
+  static V Max(V a, V b) { return _mm256_max_ps(a, b); }
+  static V Min(V a, V b) { return _mm256_min_ps(a, b); }
 
   static U SetU(uint32_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
   static U Iota() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
   static U AddU(U a, U b) { return _mm256_add_epi32(a, b); }
   static U SubU(U a, U b) { return _mm256_sub_epi32(a, b); }
+  static U SubHalves(U a, U b) { return _mm256_sub_epi16(a, b); }
   static U MulU(U a, U b) { return _mm256_mullo_epi32(a, b); }
   static U And(U a, U b) { return _mm256_and_si256(a, b); }
   static U Or(U a, U b) { return _mm256_or_si256(a, b); }
+  static U JoinHalves(U upper, U lower) { return _mm256_blend_epi16(lower, upper, 0xaa); }
   static U Xor(U a, U b) { return _mm256_xor_si256(a, b); }
   template <int kBits>
   static U ShiftLeft(U a) {
@@ -43,24 +55,34 @@ struct Avx2Simd {
   static U ShiftRight(U a) {
     return _mm256_srli_epi32(a, kBits);
   }
-  static U MinU(U a, U b) { return _mm256_min_epu32(a, b); }
   static U MaxU(U a, U b) { return _mm256_max_epu32(a, b); }
-  static U SelectLess(U a, U b, U yes, U no) { return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi32(b, a)); }
-  static bool AllAtLeast(U a, U b) { return _mm256_movemask_epi8(_mm256_cmpgt_epi32(b, a)) == 0; }
   static U LoadU(const uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-  static U LoadU8(const uint8_t* p) {
-    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
-  }
   static U LoadU16(const uint16_t* p) {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   static __m128i Narrow(U x) { return _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)); }
   static void StoreU(uint32_t* p, U x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
-  static void StoreU8(uint8_t* p, U x) {
-    const __m128i words = Narrow(x);
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
-  }
   static void StoreU16(uint16_t* p, U x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), Narrow(x)); }
+  static U LoadWords(const uint16_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static void StoreWords(uint16_t* p, U x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+  static void StoreBytes(uint8_t* p, U x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                     _mm_packus_epi16(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)));
+  }
+  static U F16Bits(V x) {
+    return _mm256_cvtepu16_epi32(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  static void LoadCodes(const uint8_t* p, V& even, V& odd) {
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), mask = _mm_set1_epi16(0x7f80);
+    even = _mm256_cvtph_ps(_mm_and_si128(_mm_slli_epi16(codes, 7), mask));
+    odd = _mm256_cvtph_ps(_mm_and_si128(_mm_srli_epi16(codes, 1), mask));
+  }
+  static void LoadSignedCodes(const uint8_t* p, V& even, V& odd) {
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i mask = _mm_set1_epi16(static_cast<int16_t>(0xbf80));  // the shift doubles the sign
+    even = _mm256_cvtph_ps(_mm_and_si128(_mm_srai_epi16(_mm_slli_epi16(codes, 8), 1), mask));
+    odd = _mm256_cvtph_ps(_mm_and_si128(_mm_srai_epi16(codes, 1), mask));
+  }
   static uint32_t LargestLane(U x) {
     uint32_t lanes[kLanes], largest = 0;
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(lanes), x);
@@ -82,12 +104,6 @@ struct Avx2Simd {
 
 }  // namespace
 
-uint32_t StepAvx2(const AdamCoefficients& k, const Slice& slice) { return Step<Avx2Simd>(k, slice); }
-void SumChunksAvx2(GradForm form, const void* grad, size_t count, double* sums) {
-  SumChunks<Avx2Simd>(form, grad, count, sums);
-}
-void MixAvx2(const Slice& slice, bool prefetch, float scale, float grad_scale) {
-  Mix<Avx2Simd>(slice, prefetch, scale, grad_scale);
-}
+const Kernels kAvx2Kernels{Step<Avx2Simd>, SumChunks<InOrder<Avx2Simd>>, Mix<Avx2Simd>};
 
 }  // namespace tidemill::cpu_adam

@@ -7,11 +7,9 @@ namespace tidemill::cpu_adam {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::array<Kernels, 3> kKernels{{{StepScalar, SumChunksScalar, MixScalar},
-                                           {StepAvx2, SumChunksAvx2, MixAvx2},
-                                           {StepAvx512, SumChunksAvx512, MixAvx512}}};
+constexpr std::array<const Kernels*, 3> kKernels{&kScalarKernels, &kAvx2Kernels, &kAvx512Kernels};
 #else
-constexpr std::array<Kernels, 1> kKernels{{{StepScalar, SumChunksScalar, MixScalar}}};
+constexpr std::array<const Kernels*, 1> kKernels{&kScalarKernels};
 #endif
 
 }  // namespace
@@ -19,7 +17,7 @@ constexpr std::array<Kernels, 1> kKernels{{{StepScalar, SumChunksScalar, MixScal
 const Kernels& KernelsOf(Isa isa) {
   const auto supported = SupportedIsas();
   TM_CHECK(std::find(supported.begin(), supported.end(), isa) != supported.end());
-  return kKernels[static_cast<size_t>(isa)];
+  return *kKernels[static_cast<size_t>(isa)];
 }
 
 GradData DataOf(const GradView& grad) {

@@ -7,12 +7,6 @@
 
 namespace tidemill::cpu_adam {
 
-struct Kernels {
-  StepFn step;
-  SumFn sum;
-  MixFn mix;
-};
-
 // `isa` must be supported by this CPU.
 const Kernels& KernelsOf(Isa isa);
 

@@ -56,7 +56,7 @@ class Workspace {
             .master = masters[shape_.master],
             .moments = PageMoments(shape_.state, At<std::byte>(3), At<std::byte>(4), shape_.count),
             .grad = grad,
-            .rounding = {.seed = 1, .step = 2, .first_element = 3}};
+            .rounding = {.seed = 1, .step = 2, .first_element = 4}};
   }
 
   // In float64; before a step these are its inputs, after it its results.

@@ -1,17 +1,15 @@
 #include "cpu_adam/slice_keys.h"
 
+#include "base/check.h"
 #include "base/split_mix64.h"
 
 namespace tidemill::cpu_adam {
 namespace {
 
-enum Stream : uint64_t { kMomentStream = 1, kMasterStream = 2 };
-
 uint64_t Mix64(uint64_t x) { return SplitMix64(x).Next(); }
 
-StreamKey KeyOf(const RoundingKey& key, uint64_t index_high, Stream stream) {
-  const uint64_t mixed = Mix64(Mix64(Mix64(Mix64(key.seed) ^ static_cast<uint64_t>(key.step)) ^ index_high) ^
-                               static_cast<uint64_t>(stream));
+StreamKey KeyOf(const RoundingKey& key, uint64_t index_high) {
+  const uint64_t mixed = Mix64(Mix64(Mix64(key.seed) ^ static_cast<uint64_t>(key.step)) ^ index_high);
   return {static_cast<uint32_t>(mixed), static_cast<uint32_t>(mixed >> 32)};
 }
 
@@ -37,9 +35,13 @@ void SetMoments(const MomentView& moments, Slice& slice) {
 }
 
 void SetKeys(const RoundingKey& key, uint64_t first, Slice& slice) {
+  TM_CHECK(first % 2 == 0 || !IsRounded(slice));
   slice.first_index = static_cast<uint32_t>(first);
-  slice.moment_key = KeyOf(key, first >> 32, kMomentStream);
-  slice.master_key = KeyOf(key, first >> 32, kMasterStream);
+  slice.key = KeyOf(key, first >> 32);
+}
+
+bool IsRounded(const Slice& slice) {
+  return slice.moment_form != MomentForm::kFp32 || slice.master_form == MasterForm::kBf16;
 }
 
 size_t RunLength(const Slice& slice, uint64_t first) {

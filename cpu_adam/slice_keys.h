@@ -8,7 +8,10 @@ namespace tidemill::cpu_adam {
 
 void SetMoments(const MomentView& moments, Slice& slice);
 
-// Sets first_index, moment_key and master_key of a slice whose first element has the index `first`.
+// Whether a step draws random bits for this slice. They belong to pairs of elements: it starts at an even index.
+bool IsRounded(const Slice& slice);
+
+// Sets first_index and key of a slice whose first element has the index `first`.
 void SetKeys(const RoundingKey& key, uint64_t first, Slice& slice);
 
 // How many elements from index `first` on may share keys. int8 draws per block, so it never cuts one.

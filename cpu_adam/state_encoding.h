@@ -4,20 +4,22 @@
 //   fp32   8                     none: exact
 //   bf16   4                     at most 2^-7 of the value (one step of 8 significant bits), unbiased
 //   int8   2 + 2/256             at most 2^-3 of the value (one step of 4 significant bits), unbiased, for exp_avg
-//                                down to 2^-14 and for exp_avg_sq down to 2^-30 of the block's largest; below that,
-//                                at most 2^-17 (2^-33) of twice the block's largest, unbiased
+//                                down to 2^-14 and for exp_avg_sq down to 2^-29 of the block's largest; below that,
+//                                at most 2^-17 (2^-32) of twice the block's largest, unbiased
 //
 // Rounding is stochastic (up with the probability that the dropped part stands for), because nearest rounding would
 // freeze exp_avg_sq: with beta2 = 0.999 a step moves it by a thousandth, less than half of either format's spacing.
-// It is drawn from a counter-based generator: a function of (seed, step, element index) and nothing else.
+// It is drawn from a counter-based generator: a function of (seed, step, element index) and nothing else. Two elements
+// share a random word (rounding.h), so a tile whose form is rounded starts at an even element of the run.
 //
 // int8 in detail: blocks of kMomentBlock elements, counted from the start of the page, the last may be short. A block
 // has one byte of scale: E, the biased fp32 exponent of its largest value after rounding (never below kMomentScaleMin,
 // so that no decoded value is denormal). An element is a small float relative to 2^(E-127):
 //   exp_avg      sign, 4 exponent bits, 3 mantissa bits; the top exponent field, 15, stands for 2^(E-127)
-//   exp_avg_sq   5 exponent bits, 3 mantissa bits; the top exponent field, 31, stands for 2^(E-127)
-// with IEEE-style subnormals below field 1. Scales are powers of two, so decoding is exact and encoding what was
-// decoded gives the same bytes. Values are clamped to 1.875 * 2^127.
+//   exp_avg_sq   5 exponent bits, 3 mantissa bits; the top exponent field in use, 30, stands for 2^(E-127)
+// with IEEE-style subnormals below field 1: binary16 cut to 3 mantissa bits, which CPUs convert at once. Scales are
+// powers of two, so decoding is exact and encoding what was decoded gives the same bytes. Values are clamped to 1.875 *
+// 2^127.
 //
 //   Limits      values must be finite, exp_avg_sq not negative.
 #pragma once
@@ -45,7 +47,7 @@ Result<StateDtype> StateDtypeFromName(std::string_view name);
 size_t MomentBytes(StateDtype dtype, size_t count);
 
 // What stochastic rounding is keyed by. `first_element` is the index of the tile's first element, unique within the
-// run (not within the page), so that no two elements share their draws.
+// run (not within the page), so that no two elements share their draws; even, where a form is rounded.
 struct RoundingKey {
   uint64_t seed = 0;
   int64_t step = 0;

@@ -17,7 +17,7 @@ enum class Moment : uint8_t { kExpAvg, kExpAvgSq };
 // `page` holds at least MomentBytes(dtype, values.size()) bytes, aligned to the element.
 void DecodeMoment(cpu_adam::StateDtype dtype, Moment moment, std::span<std::byte> page, std::span<float> values);
 
-// `first_element`: of the values, unique within the run; keys the rounding.
+// `first_element`: of the values, unique within the run and even; keys the rounding.
 void EncodeMoment(cpu_adam::StateDtype dtype, Moment moment, std::span<const float> values, uint64_t first_element,
                   std::span<std::byte> page);
 

@@ -96,7 +96,7 @@ PageLayout LayOut(const ModelTensors& model) {
 
 uint64_t PageLayout::ElementsBefore(uint32_t page) const {
   uint64_t count = 0;
-  for (uint32_t before = 0; before < page; ++before) count += pages[before].elements;
+  for (uint32_t before = 0; before < page; ++before) count += AlignUp(pages[before].elements, kSegmentAlignment);
   return count;
 }
 

@@ -68,7 +68,8 @@ struct PageLayout {
   std::vector<uint32_t> head;  // page indices; the embedding's own when tied
   bool tied = false;
 
-  // Elements of all pages before this one, padding included: with the offset in the page, an index unique in the model.
+  // Elements of all pages before this one, padding included, a multiple of kSegmentAlignment: with the offset in the
+  // page, an index unique in the model.
   uint64_t ElementsBefore(uint32_t page) const;
 };
 
