@@ -42,13 +42,14 @@ Status ModelState::ReadMaster(uint32_t page) {
   const std::span<float> master = values(page);
   const std::span<std::byte> param = staging(pages_->param[page]);
   TM_RETURN_IF_ERROR(store_->Read(pages_->param[page], param));
-  if (!split_) {
+  if (!halves_) {
     std::memcpy(master.data(), param.data(), master.size_bytes());
     return Ok();
   }
   const auto* const codes = reinterpret_cast<const uint16_t*>(param.data());
   for (size_t i = 0; i < master.size(); ++i) master[i] = Bf16ToFloat(codes[i]);
   for (const ProgramPages::State& tile : pages_->state[page]) {
+    if (!tile.rest) continue;
     TM_RETURN_IF_ERROR(store_->Read(*tile.rest, staging(*tile.rest)));
     const auto* const rest = reinterpret_cast<const uint16_t*>(staging_.data());
     for (size_t i = 0; i < tile.elements; ++i) {
@@ -63,7 +64,7 @@ Status ModelState::WriteMaster(uint32_t page) {
   const std::span<const float> master = values(page);
   const std::span<std::byte> param = staging(pages_->param[page]);
   std::fill(param.begin(), param.end(), std::byte{0});
-  if (!split_) {
+  if (!halves_) {
     std::memcpy(param.data(), master.data(), master.size_bytes());
     return store_->Write(pages_->param[page], param);
   }
@@ -71,6 +72,7 @@ Status ModelState::WriteMaster(uint32_t page) {
   for (size_t i = 0; i < master.size(); ++i) codes[i] = SplitMaster(master[i]).param;
   TM_RETURN_IF_ERROR(store_->Write(pages_->param[page], param));
   for (const ProgramPages::State& tile : pages_->state[page]) {
+    if (!tile.rest) continue;
     const std::span<std::byte> bytes = staging(*tile.rest);
     std::fill(bytes.begin(), bytes.end(), std::byte{0});
     auto* const rest = reinterpret_cast<uint16_t*>(bytes.data());

@@ -27,8 +27,9 @@ class ModelState {
   // One page's elements, for the caller to fill before a Write or to use after a Read; overwritten by the next call.
   std::span<float> values(uint32_t page) const;
 
-  // The fp32 master of a layout page: `param` itself, or `param` and `rest` joined. A frozen bf16 page is what its
-  // param says.
+  // The fp32 master of a layout page: `param` itself, or `param` and `rest` joined. A bf16 page without a rest (it is
+  // frozen, or its param is its master) is what its param says; written, it takes the master's rounding (base/dtype.h,
+  // SplitMaster).
   Status ReadMaster(uint32_t page);
   Status WriteMaster(uint32_t page);
   // A trainable page's moment, decoded. What is written is rounded to the encoding, once; what was read is written back
@@ -42,7 +43,7 @@ class ModelState {
       : store_(&store),
         layout_(&layout),
         pages_(&pages),
-        split_(param_dtype == DType::kBf16),
+        halves_(param_dtype == DType::kBf16),
         state_dtype_(state_dtype) {}
 
   // The staging bytes of a whole store page.
@@ -52,7 +53,7 @@ class ModelState {
   Store* store_;
   const swap_scheduler::PageLayout* layout_;
   const swap_scheduler::ProgramPages* pages_;
-  bool split_;  // bf16 params, with rests
+  bool halves_;  // bf16 params
   cpu_adam::StateDtype state_dtype_;
   AlignedBuffer values_, staging_;
 };

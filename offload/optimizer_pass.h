@@ -41,13 +41,18 @@ void ForEachRun(const swap_scheduler::ParamPage& page, const swap_scheduler::Pro
   }
 }
 
+struct OptimizerDtypes {
+  DType param = DType::kF32, grad = DType::kF32;  // of a finished gradient
+  cpu_adam::StateDtype state = cpu_adam::StateDtype::kFp32;
+};
+
 class OptimizerPass final : public HostWork {
  public:
-  // A tile with a rest has a split master. `grad_dtype` is that of a finished gradient, `state_dtype` how moments are
-  // kept. Stochastic rounding depends on an element's place in the layout, never on where its page lives or is cut.
-  OptimizerPass(const swap_scheduler::PageLayout& layout, const swap_scheduler::ProgramPages& pages, DType grad_dtype,
-                cpu_adam::StateDtype state_dtype, ThreadTeam& team)
-      : layout_(layout), pages_(pages), grad_dtype_(grad_dtype), state_dtype_(state_dtype), team_(team) {}
+  // A tile with a rest has a split master; without one, its param is the master. Stochastic rounding depends on an
+  // element's place in the layout, never on where its page lives or is cut.
+  OptimizerPass(const swap_scheduler::PageLayout& layout, const swap_scheduler::ProgramPages& pages,
+                const OptimizerDtypes& dtypes, ThreadTeam& team)
+      : layout_(layout), pages_(pages), dtypes_(dtypes), team_(team) {}
 
   // `apply` false: the step's operations leave everything as it is.
   void BeginStep(const OptimizerStep& step, bool apply);
@@ -56,8 +61,7 @@ class OptimizerPass final : public HostWork {
  private:
   const swap_scheduler::PageLayout& layout_;
   const swap_scheduler::ProgramPages& pages_;
-  const DType grad_dtype_;
-  const cpu_adam::StateDtype state_dtype_;
+  const OptimizerDtypes dtypes_;
   ThreadTeam& team_;
   AdamCoefficients decayed_{}, plain_{};
   cpu_adam::RoundingKey rounding_{};

@@ -182,7 +182,8 @@ class Builder {
       state.elements = std::min(tile, page.elements - first);
       const Tier home = optimizer.Next();
       const std::string name = page.name + "." + std::to_string(pages_.state[index].size());
-      if (shape_.param_bytes == 2) state.rest = NewPage(name + ".rest", Kind::kRest, state.elements * 2, home, true);
+      if (shape_.param_bytes == 2 && shape_.split_master)
+        state.rest = NewPage(name + ".rest", Kind::kRest, state.elements * 2, home, true);
       const uint64_t moment_bytes = shape_.moment.Of(state.elements);
       state.exp_avg = NewPage(name + ".exp_avg", Kind::kExpAvg, moment_bytes, home, true);
       state.exp_avg_sq = NewPage(name + ".exp_avg_sq", Kind::kExpAvgSq, moment_bytes, home, true);

@@ -59,7 +59,8 @@ struct StepShape {
   uint32_t group_size = 1;  // micro-batches that a block is fetched for at once
   bool recompute = true;
   bool keep_logits = false;  // keep the head's logits from its forward to its backward pass
-  uint64_t param_bytes = 4;  // of one element: 4 (fp32) or 2 (bf16, with a rest of 2)
+  uint64_t param_bytes = 4;  // of one element: 4 (fp32) or 2 (bf16)
+  bool split_master = true;  // bf16 params: with a rest of 2 bytes; else the param is the master
   uint64_t grad_bytes = 4;   // of one element of a finished gradient
   MomentSize moment = {};
   uint64_t tile_elements = 0;  // optimizer state is cut into tiles of this many elements; 0: one tile a page. A

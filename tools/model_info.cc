@@ -61,7 +61,8 @@ Result<ordered_json> CheckpointInfo(const std::string& folder) {
   TM_ASSIGN_OR_RETURN(const ordered_json state, ReadObject(folder + "/trainer_state.json"));
   ordered_json info;
   info["checkpoint"] = folder;
-  for (const char* key : {"global_step", "epoch", "max_steps", "num_train_epochs", "dtype", "state_dtype"}) {
+  for (const char* key :
+       {"global_step", "epoch", "max_steps", "num_train_epochs", "dtype", "state_dtype", "master_dtype"}) {
     if (state.contains(key)) info[key == std::string("global_step") ? "step" : key] = state[key];
   }
   TM_ASSIGN_OR_RETURN(const ordered_json model, ModelInfo(folder));

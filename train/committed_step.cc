@@ -72,8 +72,9 @@ Status CommittedStep::OpenState() {
   const CommittedRun& run = commit_.run;
   TM_ASSIGN_OR_RETURN(const DType dtype, DTypeFromTorchName(run.state.dtype));
   TM_ASSIGN_OR_RETURN(const cpu_adam::StateDtype state_dtype, cpu_adam::StateDtypeFromName(run.state.state_dtype));
+  TM_ASSIGN_OR_RETURN(const DType master_dtype, DTypeFromTorchName(run.state.master_dtype));
   layout_ = swap_scheduler::LayOut(files_.tensors);
-  swap_scheduler::StepShape shape = StateShapeOf(dtype, state_dtype);
+  swap_scheduler::StepShape shape = StateShapeOf(dtype, state_dtype, master_dtype);
   shape.tile_elements = run.tile_elements;
   auto built = swap_scheduler::EvaluationProgram(layout_, shape, AllOnNvme(), true);
   pages_ = std::move(built.pages);

@@ -52,7 +52,8 @@ std::string FormatPlanJson(const PlanReport& report) {
   json["homes"] = ordered_json::object();
   for (const auto& [kind, home] : report.homes) json["homes"][kind] = home;
   if (!report.state_dtype.empty())
-    json["optimizer_state"] = {{"dtype", report.state_dtype}, {"bytes", report.state_bytes}};
+    json["optimizer_state"] = {
+        {"dtype", report.state_dtype}, {"bytes", report.state_bytes}, {"master_dtype", report.master_dtype}};
   for (size_t i = 0; i < kTiers.size(); ++i) {
     const PlanReport::Tier& tier = report.tiers[i];
     ordered_json items = ordered_json::array();
@@ -83,7 +84,8 @@ std::string FormatPlan(const PlanReport& report) {
   text += "\nhomes\n";
   for (const auto& [kind, home] : report.homes) text += Line(kind, home);
   if (!report.state_dtype.empty())
-    text += "AdamW's moments are kept in " + report.state_dtype + "\n" + Line("both", FormatBytes(report.state_bytes));
+    text += "AdamW's moments are kept in " + report.state_dtype + ", the master in " + report.master_dtype + "\n" +
+            Line("moments", FormatBytes(report.state_bytes));
   text += "peak of each tier\n";
   for (size_t i = 0; i < kTiers.size(); ++i) text += TierLines(i, report.tiers[i]);
   if (report.pinned_bytes > 0) text += Line("pinned host memory", FormatBytes(report.pinned_bytes));

@@ -18,6 +18,7 @@ struct PlanReport {
   // Where each kind lives: {"params", "host=0.4,nvme=0.6"}.
   std::vector<std::pair<std::string, std::string>> homes;
 
+  std::string master_dtype;  // "fp32", "bf16"; as the next
   std::string state_dtype;   // of AdamW's moments; empty: no optimizer
   uint64_t state_bytes = 0;  // of both moments, page padding included
 

@@ -61,7 +61,10 @@ PlanReport ReportOf(const Preparation& preparation, const MemoryPlan* plan, cons
                   {"optimizer", HomeText(plan->placement.optimizer)},
                   {"gradients", HomeText(plan->placement.gradients)},
                   {"activations", HomeText(plan->placement.activations)}};
-  if (!plan->training.empty()) report.state_dtype = cpu_adam::StateDtypeName(preparation.job.state_dtype);
+  if (!plan->training.empty()) {
+    report.state_dtype = cpu_adam::StateDtypeName(preparation.job.state_dtype);
+    report.master_dtype = preparation.job.master_dtype == DType::kBf16 ? "bf16" : "fp32";
+  }
   for (const swap_scheduler::Page& page : plan->Any().built.program.pages)
     report.state_bytes += page.kind == Kind::kExpAvg || page.kind == Kind::kExpAvgSq ? page.bytes : 0;
   // The host arena is registered with io_uring where pages live on nvme.

@@ -63,7 +63,7 @@ StepShape ShapeOf(const Preparation& preparation) {
   const JobShape& job = preparation.job;
   const auto rows = static_cast<int64_t>(job.rows);
   const uint64_t padded_rows = AlignUp(job.rows, 16);
-  StepShape shape = StateShapeOf(preparation.param_dtype, job.state_dtype);
+  StepShape shape = StateShapeOf(preparation.param_dtype, job.state_dtype, job.master_dtype);
   shape.recompute = job.recompute;
   shape.grad_bytes = SizeOf(preparation.grad_dtype);
   if (preparation.tiers.tile_size)
@@ -102,9 +102,10 @@ Result<Preparation> Prepare(ModelFiles files, const TierOptions& tiers, const Jo
   return preparation;
 }
 
-StepShape StateShapeOf(DType param_dtype, cpu_adam::StateDtype state_dtype) {
+StepShape StateShapeOf(DType param_dtype, cpu_adam::StateDtype state_dtype, DType master_dtype) {
   StepShape shape;
   shape.param_bytes = SizeOf(param_dtype);
+  shape.split_master = master_dtype == DType::kF32;
   shape.moment = MomentSizeOf(state_dtype);
   return shape;
 }
@@ -116,7 +117,8 @@ Result<MemoryPlan> PlanOf(const Preparation& preparation) {
   request.windows = preparation.job.windows;
   request.evaluation_batches = preparation.job.evaluation_batches;
   request.placement = RequestedPlacement(preparation.tiers);
-  request.placement.optimizer_off_device = preparation.job.state_dtype != cpu_adam::StateDtype::kFp32;
+  request.placement.optimizer_off_device =
+      preparation.job.state_dtype != cpu_adam::StateDtype::kFp32 || preparation.job.master_dtype != DType::kF32;
   if (preparation.tiers.prefetch_depth) {
     const auto blocks = static_cast<uint32_t>(*preparation.tiers.prefetch_depth);
     request.look_ahead = {blocks, blocks};

@@ -26,6 +26,7 @@ struct JobShape {
   bool recompute = true;
   std::optional<DType> dtype, grad_dtype;
   cpu_adam::StateDtype state_dtype = cpu_adam::StateDtype::kFp32;
+  DType master_dtype = DType::kF32;  // bf16 only with bf16 compute: the param is the master
 };
 
 struct Preparation {
@@ -46,6 +47,6 @@ Result<Preparation> Prepare(ModelFiles files, const TierOptions& tiers, const Jo
 Result<MemoryPlan> PlanOf(const Preparation& preparation);
 
 // What of a step's shape decides how the persistent pages are cut, but for the tiles.
-swap_scheduler::StepShape StateShapeOf(DType param_dtype, cpu_adam::StateDtype state_dtype);
+swap_scheduler::StepShape StateShapeOf(DType param_dtype, cpu_adam::StateDtype state_dtype, DType master_dtype);
 
 }  // namespace tidemill::train

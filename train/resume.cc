@@ -142,6 +142,7 @@ Result<std::optional<ResumePoint>> FindResumePoint(const RunConfig& config, cons
   NoteChange("gradient accumulation", std::to_string(fresh.accumulation_steps), std::to_string(then.accumulation_steps),
              note);
   NoteChange("the state's dtype", fresh.state_dtype, then.state_dtype, note);
+  NoteChange("the master's dtype", fresh.master_dtype, then.master_dtype, note);
   return std::optional<ResumePoint>(std::move(point));
 }
 

@@ -78,8 +78,10 @@ Result<std::unique_ptr<Session>> Session::Open(Preparation preparation, std::uni
   const auto& pages = session->plan_.Any().built.pages;
   session->compute_ = session->device_->NewStream("compute", session->buffers_->workspace());
   session->adam_team_ = std::make_unique<ThreadTeam>(ComputeThreads(prepared.tiers));
-  session->optimizer_pass_ = std::make_unique<offload::OptimizerPass>(prepared.layout, pages, prepared.grad_dtype,
-                                                                      prepared.job.state_dtype, *session->adam_team_);
+  session->optimizer_pass_ = std::make_unique<offload::OptimizerPass>(
+      prepared.layout, pages,
+      offload::OptimizerDtypes{prepared.param_dtype, prepared.grad_dtype, prepared.job.state_dtype},
+      *session->adam_team_);
   session->engine_ = std::make_unique<offload::Engine>(*session->store_, *session->compute_, *session->optimizer_pass_);
   session->interpreter_ = std::make_unique<Interpreter>(InterpreterParts{
       prepared.files.config, prepared.layout, prepared.param_dtype, prepared.grad_dtype, prepared.job.cache_rows,

@@ -71,6 +71,7 @@ Result<TrainerState> FreshState(const RunConfig& config, const TrainingData& dat
   state.seed = config.seed;
   state.shuffle = config.shuffle;
   state.state_dtype = cpu_adam::StateDtypeName(config.state_dtype);
+  state.master_dtype = config.master_dtype == DType::kBf16 ? "bf16" : "fp32";
   state.dtype = TorchName(config.dtype.value_or(DType::kF32));
   state.train_batch_size = config.train_batch_size;
   state.accumulation_steps = config.accumulation_steps;

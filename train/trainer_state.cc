@@ -79,7 +79,8 @@ std::string FormatTrainerState(const TrainerState& state) {
                           {"model_digest", state.model_digest},
                           {"train_batch_size", state.train_batch_size},
                           {"gradient_accumulation_steps", state.accumulation_steps},
-                          {"state_dtype", state.state_dtype}};
+                          {"state_dtype", state.state_dtype},
+                          {"master_dtype", state.master_dtype}};
   return json.dump(2) + "\n";
 }
 
@@ -107,6 +108,7 @@ Result<TrainerState> ParseTrainerState(const std::string& text, const std::strin
   TM_RETURN_IF_ERROR(Take(json, "train_batch_size", path, state.train_batch_size));
   TM_RETURN_IF_ERROR(Take(json, "gradient_accumulation_steps", path, state.accumulation_steps));
   TM_RETURN_IF_ERROR(Take(json, "state_dtype", path, state.state_dtype));
+  TM_RETURN_IF_ERROR(Take(json, "master_dtype", path, state.master_dtype));
   if (state.global_step < 0 || state.global_step > kMostSteps || state.applied_steps < 0 ||
       state.applied_steps > state.global_step || state.epoch < 0)
     return Fail(ErrorCode::kInvalidArgument,

@@ -24,7 +24,7 @@ struct TrainerState {
   std::string model_digest;  // of config.json
   // May change, saying so.
   int64_t train_batch_size = 1, accumulation_steps = 1;
-  std::string state_dtype = "fp32";
+  std::string state_dtype = "fp32", master_dtype = "fp32";
 };
 
 // What tells one model, or one set of training files, from another without reading all of it: CRC-32C over the length

@@ -15,6 +15,7 @@ JobShape ShapeFor(const RunConfig& config, uint64_t longest_row, uint64_t record
   job.dtype = config.dtype;
   job.grad_dtype = config.grad_dtype;
   job.state_dtype = config.state_dtype;
+  job.master_dtype = config.master_dtype;
   return job;
 }
 

@@ -56,10 +56,12 @@ TEST(PlanReport, NamesTheEncodingOfTheMoments) {
   PlanReport report = Sample();
   EXPECT_FALSE(nlohmann::json::parse(FormatPlanJson(report)).contains("optimizer_state"));
   report.state_dtype = "int8";
+  report.master_dtype = "bf16";
   report.state_bytes = 2008;
   const auto json = nlohmann::json::parse(FormatPlanJson(report));
   EXPECT_EQ(json["optimizer_state"]["dtype"], "int8");
   EXPECT_EQ(json["optimizer_state"]["bytes"], 2008);
+  EXPECT_EQ(json["optimizer_state"]["master_dtype"], "bf16");
   EXPECT_NE(FormatPlan(report).find("int8"), std::string::npos);
 }
 

@@ -109,7 +109,6 @@ TEST(RunConfig, RefusesValuesOutOfRangeByName) {
 
 TEST(RunConfig, NeverIgnoresWhatIsNotBuilt) {
   EXPECT_EQ(ErrorOf({{"trace", "t.json"}}), "--trace is not available in this build");
-  EXPECT_EQ(ErrorOf({{"master-dtype", "bf16"}}), "--master-dtype is not available in this build with 'bf16'");
   EXPECT_EQ(ErrorOf({{"packing", "yes"}}), "--packing is not available in this build with 'true'");
   EXPECT_EQ(ErrorOf({{"device", "cuda:1"}}), "--device is not available in this build with 'cuda:1'");
   EXPECT_EQ(ErrorOf({{"packing", "false"}, {"world-size", "1"}, {"state-dtype", "float32"}}), "no error");

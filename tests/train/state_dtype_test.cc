@@ -1,5 +1,5 @@
-// AdamW's moments in bf16 and int8, through whole runs: the same bits wherever and however they are stepped, resumed
-// bit for bit, close to fp32, and as small as promised.
+// AdamW's moments in bf16 and int8, and the master in bf16, through whole runs: the same bits wherever and however they
+// are stepped, resumed bit for bit, close to fp32, and as small as promised.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,10 +34,16 @@ std::string OptimizerBytes(const GoldenRun& run, int step) {
   return bytes;
 }
 
-// State encoding and compute dtype.
-class EveryEncoding : public testing::TestWithParam<std::pair<const char*, const char*>> {
+struct Encoding {
+  const char *state, *compute, *master;
+
+  Flags All() const { return {{"state-dtype", state}, {"dtype", compute}, {"master-dtype", master}}; }
+  bool ExactState() const { return state == std::string_view("fp32"); }
+};
+
+class EveryEncoding : public testing::TestWithParam<Encoding> {
  protected:
-  Flags Common() const { return {{"state-dtype", GetParam().first}, {"dtype", GetParam().second}}; }
+  Flags Common() const { return GetParam().All(); }
 };
 
 TEST_P(EveryEncoding, PlacementTilesAndThreadsNeverChangeABit) {
@@ -68,7 +74,7 @@ TEST_P(EveryEncoding, ResumesBitForBit) {
 
 TEST_P(EveryEncoding, StaysWithinAPercentOfFp32s) {
   const GoldenRun run("llama3_rope_bf16");
-  const RunResult exact = run.Train({{"dtype", GetParam().second}}), encoded = run.Train(Common());
+  const RunResult exact = run.Train({{"dtype", GetParam().compute}}), encoded = run.Train(Common());
   ASSERT_TRUE(exact.status.has_value() && encoded.status.has_value());
   ASSERT_EQ(exact.steps.size(), encoded.steps.size());
   for (size_t i = 0; i < exact.steps.size(); ++i) {
@@ -80,7 +86,7 @@ TEST_P(EveryEncoding, StaysWithinAPercentOfFp32s) {
 
 TEST_P(EveryEncoding, ContinuesARunOfFp32AndIsContinuedByOne) {
   const GoldenRun run("llama_gqa_tied_f32");
-  const Flags dtype{{"dtype", GetParam().second}}, saving{{"save-strategy", "steps"}, {"save-steps", "5"}},
+  const Flags dtype{{"dtype", GetParam().compute}}, saving{{"save-strategy", "steps"}, {"save-steps", "5"}},
       resuming{{"resume-from-checkpoint", "auto"}};
   const RunResult exact = run.Train(Joined(dtype, saving));
   ASSERT_TRUE(exact.status.has_value());
@@ -91,7 +97,8 @@ TEST_P(EveryEncoding, ContinuesARunOfFp32AndIsContinuedByOne) {
     const RunResult resumed = run.Train(Joined(to, resuming), false);
     const std::string said = testing::internal::GetCapturedStderr();
     ASSERT_TRUE(resumed.status.has_value()) << resumed.status.error().message;
-    EXPECT_NE(said.find("the state's dtype changes from"), std::string::npos) << said;
+    const std::string what = GetParam().ExactState() ? "the master's" : "the state's";
+    EXPECT_NE(said.find(what + " dtype changes from"), std::string::npos) << said;
     ASSERT_EQ(resumed.steps.size(), exact.steps.size());
     EXPECT_NEAR(resumed.steps.back()["loss"].get<double>() / exact.steps.back()["loss"].get<double>(), 1, 0.01);
   }
@@ -103,17 +110,43 @@ TEST_P(EveryEncoding, IsNotSteppedOnTheDevice) {
     const RunResult refused = run.Train(Joined(Common(), {{"place-optimizer", place}}));
     ASSERT_FALSE(refused.status.has_value()) << place;
     EXPECT_EQ(refused.status.error().code, ErrorCode::kInvalidArgument);
-    for (const char* name : {"--place-optimizer", "--state-dtype"})
+    for (const char* name : {"--place-optimizer", GetParam().ExactState() ? "--master-dtype" : "--state-dtype"})
       EXPECT_NE(refused.status.error().message.find(name), std::string::npos) << refused.status.error().message;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(, EveryEncoding,
-                         testing::Values(std::pair{"bf16", "fp32"}, std::pair{"bf16", "bf16"},
-                                         std::pair{"int8", "fp32"}, std::pair{"int8", "bf16"}),
+                         testing::Values(Encoding{"bf16", "fp32", "fp32"}, Encoding{"bf16", "bf16", "fp32"},
+                                         Encoding{"int8", "fp32", "fp32"}, Encoding{"int8", "bf16", "fp32"},
+                                         Encoding{"fp32", "bf16", "bf16"}, Encoding{"int8", "bf16", "bf16"}),
                          [](const auto& tested) {
-                           return std::string(tested.param.first) + "_state_" + tested.param.second + "_compute";
+                           return std::string(tested.param.state) + "_state_" + tested.param.compute + "_compute_" +
+                                  tested.param.master + "_master";
                          });
+
+TEST(MasterDtype, Bf16NeedsBf16Compute) {
+  const GoldenRun run("llama_gqa_tied_f32");
+  const RunResult refused = run.Train({{"master-dtype", "bf16"}});
+  ASSERT_FALSE(refused.status.has_value());
+  EXPECT_EQ(refused.status.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(refused.status.error().message.find("give --dtype bf16"), std::string::npos);
+}
+
+TEST(MasterDtype, ACheckpointNamesItAndItsMasterIsWhatTheParameterSays) {
+  const GoldenRun run("llama_gqa_tied_f32");
+  const Flags flags{
+      {"dtype", "bf16"}, {"master-dtype", "bf16"}, {"save-strategy", "steps"}, {"save-steps", "2"}, {"max-steps", "2"}};
+  ASSERT_TRUE(run.Train(flags).status.has_value());
+  const std::string folder = run.output() + "/checkpoint-2";
+  EXPECT_EQ(nlohmann::json::parse(GoldenRun::Read(folder + "/trainer_state.json"))["master_dtype"], "bf16");
+  const auto reader = data::SafetensorsReader::Open(folder + "/optimizer/master.safetensors");
+  ASSERT_TRUE(reader.has_value());
+  for (const data::TensorEntry& entry : reader->tensors()) {
+    std::vector<float> values(entry.elements);
+    ASSERT_TRUE(reader->ReadAsFloat(entry, 0, values).has_value());
+    for (const float value : values) ASSERT_EQ(std::bit_cast<uint32_t>(value) & 0xffff, 0U) << entry.name;
+  }
+}
 
 // What a checkpoint holds is fp32 under the tensors' names, and moments that the encoding can say.
 TEST(StateDtype, CheckpointsHoldFp32) {

@@ -85,19 +85,31 @@ Result<cpu_adam::StateDtype> StateDtypeOf(const FlagSet& flags) {
   return cpu_adam::StateDtypeFromName(text == "float32" ? "fp32" : text == "bfloat16" ? "bf16" : text);
 }
 
-// Devices step fp32 moments only.
+// Devices step fp32 moments of an fp32 master only.
 Status CheckStatePlace(const RunConfig& config) {
-  const bool on_device = config.tiers.place_optimizer.Names(swap_scheduler::Tier::kDevice);
-  if (config.state_dtype == cpu_adam::StateDtype::kFp32 || !on_device) return Ok();
-  return Refuse("--place-optimizer names device, and --state-dtype " +
-                std::string(cpu_adam::StateDtypeName(config.state_dtype)) +
-                " is stepped on the host only: give host, nvme or auto, or --state-dtype fp32");
+  const bool exact_state = config.state_dtype == cpu_adam::StateDtype::kFp32;
+  if (!config.tiers.place_optimizer.Names(swap_scheduler::Tier::kDevice)) return Ok();
+  if (exact_state && config.master_dtype == DType::kF32) return Ok();
+  const std::string flag = exact_state ? "--master-dtype" : "--state-dtype";
+  return Refuse("--place-optimizer names device, and " + flag + " " +
+                (exact_state ? "bf16" : std::string(cpu_adam::StateDtypeName(config.state_dtype))) +
+                " is stepped on the host only: give host, nvme or auto, or " + flag + " fp32");
+}
+
+// A bf16 master is the bf16 parameter itself. With fp32 compute there is none: the parameter is the fp32 master.
+Status CheckMaster(const RunConfig& config) {
+  if (config.master_dtype == DType::kF32 || config.dtype == DType::kBf16) return Ok();
+  return Refuse(
+      "--master-dtype bf16 is the bf16 parameter, and the compute dtype is fp32 (--dtype): give --dtype bf16, or "
+      "--master-dtype fp32");
 }
 
 Status FillPrecision(const FlagSet& flags, RunConfig* config) {
   TM_ASSIGN_OR_RETURN(config->dtype, DTypeFlag(flags, "dtype"));
   TM_ASSIGN_OR_RETURN(config->grad_dtype, DTypeFlag(flags, "grad-dtype"));
   TM_ASSIGN_OR_RETURN(config->state_dtype, StateDtypeOf(flags));
+  TM_ASSIGN_OR_RETURN(const std::optional<DType> master, DTypeFlag(flags, "master-dtype"));
+  config->master_dtype = *master;  // auto is not one of its values
   TM_ASSIGN_OR_RETURN(config->save_dtype, DTypeFlag(flags, "save-dtype"));
   if (flags.Bool("bf16")) {
     if (config->dtype.has_value() && *config->dtype != DType::kBf16)
@@ -106,7 +118,7 @@ Status FillPrecision(const FlagSet& flags, RunConfig* config) {
   }
   config->activation_checkpointing = flags.Bool("activation-checkpointing");
   config->freeze = flags.Texts("freeze");
-  return Ok();
+  return CheckMaster(*config);
 }
 
 Result<StepPeriod> Period(const FlagSet& flags, std::string_view name) {

@@ -50,6 +50,7 @@ struct RunConfig {
 
   std::optional<DType> dtype, grad_dtype, save_dtype;  // nothing: auto
   cpu_adam::StateDtype state_dtype = cpu_adam::StateDtype::kFp32;
+  DType master_dtype = DType::kF32;  // or bf16, only with bf16 compute
   bool activation_checkpointing = true;
   std::vector<std::string> freeze;  // regular expressions
 
