@@ -1,13 +1,14 @@
 // `tidemill bench io`: how fast a directory's drive is, with fio's words.
 #include <charconv>
 #include <cstdio>
-#include <nlohmann/json.hpp>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/byte_size.h"
 #include "io/bench.h"
+#include "tools/bench_io_report.h"
 #include "tools/commands.h"
 #include "tools/durations.h"
 #include "train/signals.h"
@@ -16,7 +17,7 @@ namespace tidemill::tools {
 namespace {
 
 constexpr FlagSpec kFlags[] = {
-    {"swap-dir", FlagKind::kPaths, "", "directories to measure, one after the other"},
+    {"swap-dir", FlagKind::kPaths, "", "directories to measure: each alone, then all together"},
     {"rw", FlagKind::kText, "read", "read, write, readwrite; several with commas"},
     {"bs", FlagKind::kText, "1MiB,4MiB", "block sizes, multiples of 4096"},
     {"iodepth", FlagKind::kText, "1,8,32", "blocks in flight, for each job"},
@@ -36,12 +37,6 @@ struct Options {
   uint64_t size_bytes = 0;
   double runtime_seconds = 0;
   bool direct = true, verify = false, json = false;
-};
-
-struct Row {
-  io::BenchPoint point;
-  io::BenchRow result;
-  std::string path;
 };
 
 std::vector<std::string> SplitAtCommas(const std::string& text) {
@@ -98,102 +93,61 @@ Result<Options> ParseOptions(const Flags& flags) {
       for (const auto size : sizes)
         for (const auto depth : depths)
           for (const auto job_count : jobs) options.points.push_back({engine, mix, size, depth, job_count});
-  for (const io::BenchPoint& point : options.points) TM_RETURN_IF_ERROR(io::CheckBenchPoint(options.size_bytes, point));
+  for (const io::BenchPoint& point : options.points)
+    TM_RETURN_IF_ERROR(io::CheckBenchPoint(options.size_bytes, point, options.directories.size()));
   return options;
 }
 
-void PrintHeader() {
-  std::printf("%-9s %-9s %10s %7s %7s %8s %8s %10s %10s %10s %6s %s\n", "engine", "rw", "bs", "iodepth", "numjobs",
-              "GB/s", "+-", "p50 us", "p99 us", "p99.9 us", "CPU %", "direct");
-}
-
-void PrintRow(const Row& row) {
-  const io::BenchRow& r = row.result;
-  std::printf("%-9s %-9s %10s %7zu %7zu %8.3f %8.3f %10.0f %10.0f %10.0f %6.0f %s\n", r.engine.c_str(),
-              std::string(io::Name(row.point.mix)).c_str(), FormatBytes(row.point.block_bytes).c_str(), row.point.depth,
-              row.point.jobs, r.gb_per_s, r.deviation_gb_per_s, r.p50_us, r.p99_us, r.p999_us, r.cpu_percent,
-              r.direct ? "yes" : "NO");
-  std::fflush(stdout);
-}
-
-nlohmann::json JsonOf(const Row& row) {
-  const io::BenchRow& r = row.result;
-  nlohmann::json json{{"engine", r.engine},
-                      {"rw", io::Name(row.point.mix)},
-                      {"bs_bytes", row.point.block_bytes},
-                      {"iodepth", row.point.depth},
-                      {"numjobs", row.point.jobs},
-                      {"gb_per_s", r.gb_per_s},
-                      {"deviation", r.deviation_gb_per_s},
-                      {"read_bytes_per_s", r.read_bytes_per_s},
-                      {"write_bytes_per_s", r.written_bytes_per_s},
-                      {"slices_gb_per_s", r.slices_gb_per_s},
-                      {"latency_us", {{"mean", r.mean_us}, {"p50", r.p50_us}, {"p99", r.p99_us}, {"p999", r.p999_us}}},
-                      {"cpu_percent", r.cpu_percent},
-                      {"direct", r.direct},
-                      {"bytes_moved", r.moved_bytes},
-                      {"pattern", "incompressible, made from the offset"},
-                      {"file", row.path}};
-  json["drive_fraction"] = r.reached_drive_fraction < 0 ? nlohmann::json() : nlohmann::json(r.reached_drive_fraction);
-  return json;
-}
-
-// Words to people, each once.
-class Remarks {
- public:
-  void Say(const std::string& line) {
-    if (!line.empty() && said_.insert(line).second) std::fprintf(stderr, "tidemill: %s\n", line.c_str());
-  }
-
-  void About(const Row& row, double runtime_seconds) {
-    for (const std::string& note : row.result.notes) Say(note);
-    if (!row.result.direct) Say("measured through the page cache (" + row.path + "): this is not the drive's speed");
-    const double fraction = row.result.reached_drive_fraction;
-    if (row.result.direct && fraction >= 0 && fraction < 0.9)
-      Say("only " + std::to_string(static_cast<int>(fraction * 100)) + " % of the bytes reached a drive (" + row.path +
-          "): the file has holes, or lies in memory");
-    const auto& slices = row.result.slices_gb_per_s;
-    const size_t quarter = slices.size() / 4;
-    double first = 0, last = 0;
-    for (size_t i = 0; i < quarter; ++i) first += slices[i], last += slices[slices.size() - 1 - i];
-    if (row.point.mix != io::BenchMix::kRead && runtime_seconds >= 10 && last < 0.8 * first) {
-      char line[160];
-      std::snprintf(line, sizeof line, "slowed from %.2f to %.2f GB/s within the run: a write cache filled up",
-                    first / static_cast<double>(quarter), last / static_cast<double>(quarter));
-      Say(line);
-    }
-  }
-
- private:
-  std::set<std::string> said_;
+// Each directory by itself, then all of them together.
+struct Group {
+  std::string title;  // above its table
+  std::span<io::BenchFile> files;
 };
+
+std::vector<Group> GroupsOf(std::vector<io::BenchFile>& files) {
+  std::vector<Group> groups;
+  for (io::BenchFile& file : files)
+    groups.push_back({file.path() + ", " + FormatBytes(file.size_bytes()), std::span(&file, 1)});
+  if (files.size() > 1) groups.push_back({"all " + std::to_string(files.size()) + " directories together", files});
+  return groups;
+}
+
+Result<std::vector<io::BenchFile>> OpenFiles(const Options& options, const io::StopQuestion& stop,
+                                             BenchIoRemarks& remarks) {
+  std::vector<io::BenchFile> files;
+  std::set<std::filesystem::path> seen;
+  for (const std::string& directory : options.directories) {
+    std::error_code ignored;  // a directory that is not there is named when its file is made
+    if (!seen.insert(std::filesystem::weakly_canonical(directory, ignored)).second)
+      return Fail(ErrorCode::kInvalidArgument, "--swap-dir names '" + directory + "' twice: give each directory once");
+    TM_ASSIGN_OR_RETURN(io::BenchFile file, io::BenchFile::Open(directory, options.size_bytes, options.direct, stop));
+    remarks.Say(file.note());
+    files.push_back(std::move(file));
+  }
+  return files;
+}
 
 Status Run(const Flags& flags) {
   TM_ASSIGN_OR_RETURN(const Options options, ParseOptions(flags));
   train::InstallSignalHandlers();
   const io::StopQuestion stop = [] { return train::StopRequested(); };
-  Remarks remarks;
-  nlohmann::json results = nlohmann::json::array();
-  for (const std::string& directory : options.directories) {
-    TM_ASSIGN_OR_RETURN(io::BenchFile file, io::BenchFile::Open(directory, options.size_bytes, options.direct, stop));
-    remarks.Say(file.note());
-    if (!options.json) {
-      std::printf("%s, %s\n", file.path().c_str(), FormatBytes(file.size_bytes()).c_str());
-      PrintHeader();
-    }
+  BenchIoRemarks remarks;
+  TM_ASSIGN_OR_RETURN(std::vector<io::BenchFile> files, OpenFiles(options, stop, remarks));
+  std::vector<BenchIoRow> rows;
+  for (const Group& group : GroupsOf(files)) {
+    if (!options.json) std::printf("%s\n%s", group.title.c_str(), BenchIoHeader().c_str());
     for (const io::BenchPoint& point : options.points) {
       TM_ASSIGN_OR_RETURN(io::BenchRow result,
-                          io::RunBenchPoint(file, point, options.runtime_seconds, options.verify, stop));
-      const Row row{point, std::move(result), file.path()};
-      if (options.json) {
-        results.push_back(JsonOf(row));
-      } else {
-        PrintRow(row);
-      }
-      remarks.About(row, options.runtime_seconds);
+                          io::RunBenchPoint(group.files, point, options.runtime_seconds, options.verify, stop));
+      BenchIoRow row{point, std::move(result), {}, options.runtime_seconds};
+      for (const io::BenchFile& file : group.files) row.paths.push_back(file.path());
+      if (!options.json) std::printf("%s", BenchIoLine(row).c_str());
+      std::fflush(stdout);
+      remarks.About(row);
+      rows.push_back(std::move(row));
     }
   }
-  if (options.json) std::printf("%s\n", nlohmann::json{{"results", results}}.dump().c_str());
+  if (options.json) std::printf("%s\n", BenchIoJson(rows).c_str());
   return Ok();
 }
 

@@ -54,7 +54,7 @@ TEST_F(BenchTest, UsesAndKeepsAFileThatWasThere) {
   {
     BenchFile file = BenchFile::Open(directory_.path(), kMiB, true, kGoOn).value();
     EXPECT_FALSE(file.has_pattern());
-    EXPECT_TRUE(RunBenchPoint(file, {.block_bytes = kPage}, 0.02, false, kGoOn));
+    EXPECT_TRUE(RunBenchPoint({&file, 1}, {.block_bytes = kPage}, 0.02, false, kGoOn));
   }
   std::ifstream stream(BenchPath());
   const std::string now(std::istreambuf_iterator<char>(stream), {});
@@ -97,7 +97,7 @@ TEST_F(BenchTest, FindsAWrongByte) {
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, ErrorCode::kCorrupt);
   EXPECT_NE(wrong.error().message.find("offset 54321"), std::string::npos) << wrong.error().message;
-  EXPECT_EQ(RunBenchPoint(file, {.block_bytes = kMiB, .depth = 1}, 0.05, true, kGoOn).error().code,
+  EXPECT_EQ(RunBenchPoint({&file, 1}, {.block_bytes = kMiB, .depth = 1}, 0.05, true, kGoOn).error().code,
             ErrorCode::kCorrupt);
 }
 
@@ -105,8 +105,9 @@ TEST_F(BenchTest, MeasuresEveryMixOnEveryEngineAndVerifies) {
   BenchFile file = BenchFile::Open(directory_.path(), 4 * kMiB, true, kGoOn).value();
   for (const auto engine : {EngineChoice::kAuto, EngineChoice::kPosix}) {
     for (const auto mix : {BenchMix::kRead, BenchMix::kWrite, BenchMix::kReadWrite}) {
-      const auto row = RunBenchPoint(
-          file, {.engine = engine, .mix = mix, .block_bytes = 64 * kKiB, .depth = 3, .jobs = 2}, 0.2, true, kGoOn);
+      const auto row =
+          RunBenchPoint({&file, 1}, {.engine = engine, .mix = mix, .block_bytes = 64 * kKiB, .depth = 3, .jobs = 2},
+                        0.2, true, kGoOn);
       ASSERT_TRUE(row) << row.error().message;
       EXPECT_EQ(row->read_bytes_per_s > 0, mix != BenchMix::kWrite);
       EXPECT_EQ(row->written_bytes_per_s > 0, mix != BenchMix::kRead);
@@ -118,10 +119,48 @@ TEST_F(BenchTest, MeasuresEveryMixOnEveryEngineAndVerifies) {
   }
 }
 
+TEST_F(BenchTest, MeasuresSeveralFilesAtOnce) {
+  const TestDirectory other;
+  std::vector<BenchFile> files;
+  files.push_back(BenchFile::Open(directory_.path(), 4 * kMiB, true, kGoOn).value());
+  files.push_back(BenchFile::Open(other.path(), 4 * kMiB, true, kGoOn).value());
+  const auto row = RunBenchPoint(files, {.mix = BenchMix::kReadWrite, .block_bytes = 64 * kKiB, .depth = 4, .jobs = 2},
+                                 0.2, true, kGoOn);
+  ASSERT_TRUE(row) << row.error().message;
+  ASSERT_EQ(row->files.size(), 2U);
+  double read = 0, written = 0;
+  for (const auto& file : row->files) {
+    EXPECT_GT(file.read_bytes_per_s, 0);
+    EXPECT_GT(file.written_bytes_per_s, 0);
+    read += file.read_bytes_per_s;
+    written += file.written_bytes_per_s;
+  }
+  EXPECT_DOUBLE_EQ(row->read_bytes_per_s, read);
+  EXPECT_DOUBLE_EQ(row->written_bytes_per_s, written);
+}
+
+TEST_F(BenchTest, SwapsAPageEachWayHoweverShortTheRun) {
+  BenchFile file = BenchFile::Open(directory_.path(), 4 * kMiB, true, kGoOn).value();
+  const BenchPoint point{.mix = BenchMix::kSwap, .block_bytes = 64 * kKiB, .depth = 4, .jobs = 2, .page_bytes = kMiB};
+  const auto row = RunBenchPoint({&file, 1}, point, 1e-9, true, kGoOn);
+  ASSERT_TRUE(row) << row.error().message;
+  EXPECT_EQ(row->moved_bytes, 4 * kMiB);  // two jobs, two directions
+  EXPECT_GT(row->read_bytes_per_s, 0);
+  EXPECT_GT(row->written_bytes_per_s, 0);
+  EXPECT_EQ(
+      RunBenchPoint({&file, 1}, {.mix = BenchMix::kSwap, .jobs = 8, .page_bytes = kMiB}, 1, false, kGoOn).error().code,
+      ErrorCode::kInvalidArgument);
+}
+
+TEST_F(BenchTest, NoWordForThePatternOfTrainingIsTakenFromUsers) {
+  EXPECT_FALSE(ParseBenchMix("swap"));
+  EXPECT_EQ(Name(ParseBenchMix("readwrite").value()), "readwrite");
+}
+
 TEST_F(BenchTest, RefusesWhatCannotBeMeasured) {
   BenchFile file = BenchFile::Open(directory_.path(), kMiB, true, kGoOn).value();
   const auto code = [&](const BenchPoint& point) {
-    return RunBenchPoint(file, point, 0.01, false, kGoOn).error().code;
+    return RunBenchPoint({&file, 1}, point, 0.01, false, kGoOn).error().code;
   };
   EXPECT_EQ(code({.block_bytes = 1000}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({.block_bytes = 0}), ErrorCode::kInvalidArgument);
@@ -136,7 +175,7 @@ TEST_F(BenchTest, StopsWhenAsked) {
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, ErrorCode::kInterrupted);
   BenchFile file = BenchFile::Open(directory_.path(), kMiB, true, kGoOn).value();
-  EXPECT_EQ(RunBenchPoint(file, {.block_bytes = kPage}, 1000, false, [] { return true; }).error().code,
+  EXPECT_EQ(RunBenchPoint({&file, 1}, {.block_bytes = kPage}, 1000, false, [] { return true; }).error().code,
             ErrorCode::kInterrupted);
 }
 
@@ -150,7 +189,7 @@ TEST_F(BenchTest, StopsWhenAsked) {
   const rlimit limit{room, room};
   ::setrlimit(RLIMIT_AS, &limit);
   const BenchPoint point{.engine = EngineChoice::kLibaio, .block_bytes = kPage, .depth = 1, .jobs = 24};
-  const auto row = RunBenchPoint(file, point, 3600, false, kGoOn);
+  const auto row = RunBenchPoint({&file, 1}, point, 3600, false, kGoOn);
   if (row) std::_Exit(0);
   std::fputs(row.error().message.c_str(), stderr);
   std::_Exit(row.error().code == ErrorCode::kUnavailable ? 7 : 8);
