@@ -18,7 +18,7 @@ namespace {
 using swap_scheduler::PageId;
 
 // Two lanes, each with a page's extents in every file.
-constexpr io::EngineLimits kLimits{.depth = 32, .block_bytes = kMiB, .requests_max = 4 * io::Transport::kFilesMax};
+constexpr size_t kRequestsMax = 4 * io::Transport::kFilesMax;
 
 }  // namespace
 
@@ -106,7 +106,9 @@ Status SwapSpace::MakeFiles(const StripeLayout& layout) {
 }
 
 Result<std::unique_ptr<io::Engine>> SwapSpace::OpenEngine(const SwapConfig& config, std::span<std::byte> registered) {
-  io::EngineOptions options{.choice = config.engine, .limits = kLimits};
+  io::EngineOptions options{
+      .choice = config.engine,
+      .limits = {.depth = config.depth, .block_bytes = config.block_bytes, .requests_max = kRequestsMax}};
   if (!registered.empty()) options.registered.push_back(registered);
   TM_ASSIGN_OR_RETURN(io::OpenedEngine opened, io::OpenEngine(options));
   for (const io::SwapFile& file : files_) opened.engine->AddFile(file.block_file());

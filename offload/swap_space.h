@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_size.h"
 #include "base/result.h"
 #include "io/open_engine.h"
 #include "io/storage_speed.h"
@@ -37,6 +38,8 @@ struct SwapConfig {
   std::string identity;                                        // of the run; the same when it is resumed
   io::LeftoverPolicy leftovers = io::LeftoverPolicy::kRefuse;  // of another, dead run
   io::EngineChoice engine = io::EngineChoice::kAuto;
+  uint64_t block_bytes = kMiB;  // a page moves in pieces of this size, a multiple of io::kAlignmentBytes
+  size_t depth = 32;            // pieces with the drives at once
   double read_bytes_per_s = 0, write_bytes_per_s = 0;  // throttles of the whole tier; 0: none
 };
 

@@ -21,7 +21,8 @@ Result<nlohmann::ordered_json> CheckpointInfo(const std::string& folder);
 
 // {"swap_dir","file_system","device","free_bytes","total_bytes","direct","direct_memory_alignment",
 // "direct_offset_alignment","rotational","network","in_memory","write_flush_read_4MiB_seconds","owner":{"run","pid",
-// "started_unix_s","running"},"warnings":[...]}; null is not known, or nobody. Writes 4 MiB and removes them again.
+// "started_unix_s","running"},"committed_step","memlock_bytes","io_uring","libaio","warnings":[...]}; null is not known,
+// nobody, none, or no limit. Writes 4 MiB and removes them again.
 Result<nlohmann::ordered_json> SwapInfo(const std::string& directory);
 
 }  // namespace tidemill::tools

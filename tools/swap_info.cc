@@ -35,6 +35,11 @@ Result<ordered_json> SwapInfo(const std::string& directory) {
   info["committed_step"] = nullptr;
   TM_ASSIGN_OR_RETURN(const auto commit, train::FindCommit({directory}));
   if (commit.has_value()) info["committed_step"] = commit->run.state.global_step;
+  const io::MachineReport machine = io::ProbeEngines();
+  info["memlock_bytes"] = nullptr;
+  if (machine.memlock_bytes.has_value()) info["memlock_bytes"] = *machine.memlock_bytes;
+  info["io_uring"] = machine.io_uring_refusal.empty() ? "works" : machine.io_uring_refusal;
+  info["libaio"] = machine.libaio_refusal.empty() ? "works" : machine.libaio_refusal;
   info["warnings"] = report.Warnings();
   return info;
 }

@@ -34,6 +34,14 @@ std::string Seconds(double seconds) {
   return text;
 }
 
+std::string Rate(double bytes_per_s) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GB/s", bytes_per_s / 1e9);
+  return text;
+}
+
+const char* RateKind(const PlanReport::Lane& lane) { return lane.measured ? "measured" : "assumed"; }
+
 std::string TierLines(size_t tier, const PlanReport::Tier& report) {
   if (!report.budget_bytes.has_value()) return Line(kTiers[tier], "none");
   std::string lines = Line(kTiers[tier], FormatBytes(report.peak_bytes), "of " + FormatBytes(*report.budget_bytes));
@@ -65,6 +73,8 @@ std::string FormatPlanJson(const PlanReport& report) {
   for (size_t i = 0; i < kLanes.size(); ++i) {
     const PlanReport::Lane& lane = report.lanes[i];
     json["lanes"][kLanes[i]] = {{"bytes", lane.bytes},
+                                {"bytes_per_s", OrNull(lane.bytes_per_s)},
+                                {"rate", lane.bytes_per_s ? ordered_json(RateKind(lane)) : ordered_json()},
                                 {"busy_seconds", OrNull(lane.busy_seconds)},
                                 {"hidden_seconds", OrNull(lane.hidden_seconds)},
                                 {"exposed_seconds", OrNull(lane.exposed_seconds)}};
@@ -94,8 +104,10 @@ std::string FormatPlan(const PlanReport& report) {
     const PlanReport::Lane& lane = report.lanes[i];
     const bool moves = kLanes[i] != std::string_view("compute") && kLanes[i] != std::string_view("adam");
     if (!moves && !lane.busy_seconds.has_value()) continue;
-    text += Line(kLanes[i], moves ? FormatBytes(lane.bytes) : "",
-                 lane.busy_seconds.has_value() ? "busy " + Seconds(*lane.busy_seconds) : "");
+    std::string note = lane.busy_seconds.has_value() ? "busy " + Seconds(*lane.busy_seconds) : "";
+    if (moves && lane.bytes_per_s.has_value())
+      note += (note.empty() ? "at " : ", at ") + Rate(*lane.bytes_per_s) + ", " + RateKind(lane);
+    text += Line(kLanes[i], moves ? FormatBytes(lane.bytes) : "", note);
   }
   if (report.step_seconds.has_value()) text += "a step takes " + Seconds(*report.step_seconds) + "\n";
   if (report.bound.has_value()) text += "bound by " + *report.bound + "\n";

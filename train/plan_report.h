@@ -31,7 +31,9 @@ struct PlanReport {
   uint64_t pinned_bytes = 0;  // of the host's peak: registered with the kernel, so never swapped out
 
   struct Lane {
-    uint64_t bytes = 0;  // per step
+    uint64_t bytes = 0;                 // per step
+    std::optional<double> bytes_per_s;  // nothing: not known
+    bool measured = false;              // the rate is a profile's; else it is assumed: a flag's
     std::optional<double> busy_seconds, hidden_seconds, exposed_seconds;
   };
   std::array<Lane, 6> lanes;  // compute, upload, download, nvme_read, nvme_write, adam

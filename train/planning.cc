@@ -5,6 +5,7 @@
 #include "train/jobs.h"
 #include "train/machine.h"
 #include "train/session.h"
+#include "train/swap_setup.h"
 #include "train/training_job.h"
 
 namespace tidemill::train {
@@ -47,6 +48,22 @@ void FillTier(const Preparation& preparation, const MemoryPlan* plan, Tier tier,
   if (out.peak_bytes > listed) add(tier == Tier::kNvme ? "second slots" : "gaps", out.peak_bytes - listed);
 }
 
+// What is known of how fast the lanes are: a device's throttles hold whatever was measured of the real drives.
+void FillRates(const TierOptions& tiers, PlanReport& report) {
+  const auto set = [&](size_t lane, std::optional<double> measured, double assumed) {
+    PlanReport::Lane& out = report.lanes[lane];
+    out.measured = measured.has_value() && (assumed <= 0 || *measured < assumed);
+    if (out.measured) out.bytes_per_s = measured;
+    if (!out.measured && assumed > 0) out.bytes_per_s = assumed;
+  };
+  const SwapRates rates = ProfileSwapRates(tiers);
+  const IoProfile none, &profile = tiers.io_profile.has_value() ? *tiers.io_profile : none;
+  set(1, profile.upload_bytes_per_s, tiers.device.pcie_bytes_per_s);
+  set(2, profile.download_bytes_per_s, tiers.device.pcie_bytes_per_s);
+  set(3, rates.read_bytes_per_s, tiers.device.nvme_read_bytes_per_s);
+  set(4, rates.write_bytes_per_s, tiers.device.nvme_write_bytes_per_s);
+}
+
 }  // namespace
 
 PlanReport ReportOf(const Preparation& preparation, const MemoryPlan* plan, const std::string& reason) {
@@ -72,6 +89,7 @@ PlanReport ReportOf(const Preparation& preparation, const MemoryPlan* plan, cons
   const swap_scheduler::LaneBytes& moved = plan->Any().plan.moved;
   const std::array bytes{uint64_t{0}, moved.upload, moved.download, moved.nvme_read, moved.nvme_write, uint64_t{0}};
   for (size_t lane = 0; lane < bytes.size(); ++lane) report.lanes[lane].bytes = bytes[lane];
+  FillRates(preparation.tiers, report);
   report.nvme_bytes_written_per_step = moved.nvme_write;
   return report;
 }

@@ -7,6 +7,8 @@
 #include "gpu/host_device.h"
 #include "model/rope.h"
 #include "train/machine.h"
+#include "train/swap_preflight.h"
+#include "train/swap_setup.h"
 
 namespace tidemill::train {
 namespace {
@@ -92,9 +94,12 @@ Result<std::unique_ptr<Session>> Session::Open(Preparation preparation, std::uni
 
 Status Session::ReserveMemory(const std::string& identity) {
   const uint64_t fixed = preparation_.device_fixed_bytes;
+  if (plan_.peak_bytes[static_cast<size_t>(Tier::kNvme)] > 0) {
+    TM_ASSIGN_OR_RETURN(notes_, CheckSwapDirectories(preparation_.tiers.swap_dirs));
+  }
   TM_RETURN_IF_ERROR(device_->ReserveArena(plan_.peak_bytes[0]));
-  offload::StoreConfig store_config = MakeStoreConfig(identity);
-  TM_ASSIGN_OR_RETURN(store_config.swap.engine, io::ParseEngineChoice(preparation_.tiers.io_engine));
+  offload::StoreConfig store_config = MakeStoreConfig();
+  TM_ASSIGN_OR_RETURN(store_config.swap, MakeSwapConfig(preparation_.tiers, identity, notes_));
   TM_ASSIGN_OR_RETURN(store_, offload::Store::Create(*device_, std::move(store_config)));
   TM_ASSIGN_OR_RETURN(offload::ModelState state,
                       offload::ModelState::Create(*store_, preparation_.layout, plan_.Any().built.pages,
@@ -105,8 +110,7 @@ Status Session::ReserveMemory(const std::string& identity) {
   return Ok();
 }
 
-offload::StoreConfig Session::MakeStoreConfig(const std::string& identity) const {
-  const TierOptions& tiers = preparation_.tiers;
+offload::StoreConfig Session::MakeStoreConfig() const {
   offload::StoreConfig config;
   config.device_pages_offset = preparation_.device_fixed_bytes;
   config.host_arena_bytes = plan_.peak_bytes[1] - preparation_.host_fixed_bytes;
@@ -115,12 +119,6 @@ offload::StoreConfig Session::MakeStoreConfig(const std::string& identity) const
   for (const auto* programs : {&plan_.training, &plan_.evaluation}) {
     for (const PlannedProgram& planned : *programs) MergeSwapPages(planned.built.program.pages, config.swap_pages);
   }
-  config.swap.directories = tiers.swap_dirs;
-  config.swap.identity = identity;
-  config.swap.leftovers =
-      tiers.swap_leftovers == SwapLeftovers::kReclaim ? io::LeftoverPolicy::kReclaim : io::LeftoverPolicy::kRefuse;
-  config.swap.read_bytes_per_s = tiers.device.nvme_read_bytes_per_s;
-  config.swap.write_bytes_per_s = tiers.device.nvme_write_bytes_per_s;
   return config;
 }
 
@@ -143,7 +141,12 @@ Status Session::ZeroCaches() {
 }
 
 std::vector<std::string> Session::Notes() {
-  return store_->swap() != nullptr ? store_->swap()->notes() : std::vector<std::string>();
+  std::vector<std::string> notes = notes_;
+  if (store_->swap() == nullptr) return notes;
+  for (const std::string& note : store_->swap()->notes()) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  }
+  return notes;
 }
 
 RunnableProgram Session::TrainingProgram(size_t micro_batches) const {

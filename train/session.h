@@ -39,7 +39,7 @@ class Session {
   // Before the first Generate(): the caches' pages exist then wherever they live.
   Status ZeroCaches();
 
-  // What had to fall back, a line each.
+  // What had to fall back or will be slow, a line each.
   std::vector<std::string> Notes();
 
   // Whether every step can be committed: all that lives across steps is on nvme.
@@ -59,11 +59,12 @@ class Session {
   Session(Preparation preparation, MemoryPlan plan, std::unique_ptr<gpu::Device> device);
   Status ReserveMemory(const std::string& identity);
   Status UploadRopeTables();
-  offload::StoreConfig MakeStoreConfig(const std::string& identity) const;
+  offload::StoreConfig MakeStoreConfig() const;
   RunnableProgram TrainingProgram(size_t micro_batches) const;
 
   Preparation preparation_;
   MemoryPlan plan_;
+  std::vector<std::string> notes_;
   std::vector<offload::Schedule> training_schedules_;
   std::vector<offload::Schedule> evaluation_schedules_;
   std::unique_ptr<gpu::Communicator> communicator_;

@@ -8,6 +8,7 @@
 
 #include "data/json_file.h"
 #include "train/config/flag_value.h"
+#include "train/config/json_object.h"
 
 namespace tidemill::train {
 namespace {
@@ -15,32 +16,6 @@ namespace {
 using nlohmann::json;
 
 tl::unexpected<Error> Refuse(std::string message) { return Fail(ErrorCode::kInvalidArgument, std::move(message)); }
-
-// Parses, and finds the first key that one object holds twice: the parser itself would keep the last.
-Result<json> ParseObject(const std::string& text, const std::string& path) {
-  if (data::NestedTooDeeply(text))
-    return Refuse("the JSON is nested too deeply (" + path + "): write {\"flag\": value, ...}");
-  std::vector<std::set<std::string>> keys;
-  std::string duplicate;
-  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key) {
-      const auto name = parsed.get<std::string>();
-      if (!keys.back().insert(keys.size() == 1 ? FoldName(name) : name).second && duplicate.empty()) duplicate = name;
-    }
-    return true;
-  };
-  json object;
-  try {
-    object = json::parse(text, watch);
-  } catch (const json::exception& problem) {
-    return Refuse("not valid JSON (" + path + "): " + problem.what());
-  }
-  if (!object.is_object()) return Refuse("not a JSON object (" + path + "): write {\"flag\": value, ...}");
-  if (!duplicate.empty()) return Refuse("duplicate key '" + duplicate + "' (" + path + "): keep one of them");
-  return object;
-}
 
 // The text that the flag's value would have on the command line, or why this type does not fit.
 Result<std::string> TextOf(const FlagSpec& spec, const json& value, const std::string& where) {
@@ -80,7 +55,7 @@ Status AddValues(const FlagSpec& spec, const json& value, const std::string& jso
 
 Result<std::vector<FlagValue>> ParseConfigText(const std::string& text, const std::string& path,
                                                std::span<const FlagSpec> table, std::span<const FlagAlias> aliases) {
-  TM_ASSIGN_OR_RETURN(const json object, ParseObject(text, path));
+  TM_ASSIGN_OR_RETURN(const json object, ParseJsonObject(text, path, "write {\"flag\": value, ...}"));
   std::vector<FlagValue> values;
   std::set<std::string, std::less<>> seen;
   for (const auto& [key, value] : object.items()) {

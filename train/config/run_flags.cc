@@ -73,7 +73,7 @@ constexpr Row kRows[] = {
     {kTP, {"place-gradients", kText, "auto", "home of gradients"}},
     {kAll, {"swap-leftovers", kText, "refuse", "what another, dead run left in a swap folder", "refuse|reclaim"}},
     {kAll, {"io-engine", kText, "auto", "how the swap files are read and written", "auto|io_uring|libaio|posix"}},
-    {kAll, {"io-profile", kPath, "", "the file that tune writes"}},
+    {kAll, {"io-profile", kPath, "", "the file that tune wrote: rates, engine and block size"}},
     {kTP, {"group-size", kInteger, "auto", "micro-batches that use a block while it is here", "auto"}},
     {kTP, {"tile-size", kSize, "auto", "optimizer state that is stepped at a time", "auto"}},
     {kAll, {"prefetch-depth", kInteger, "auto", "blocks fetched ahead", "auto"}},
@@ -119,15 +119,23 @@ struct Unavailable {
 
 // What INTERFACE names and this build does not have. Building it deletes its row.
 constexpr Unavailable kUnavailable[] = {
-    {"deepspeed", "*"},    {"dataset-format", "messages|prompt-completion|alpaca|sharegpt|bin"},
-    {"packing", "true"},   {"dtype", "fp16|float16"},
-    {"fp16", "true"},      {"activation-checkpointing", "auto"},
-    {"device", "cuda*"},   {"io-profile", "*"},
-    {"write-budget", "*"}, {"report-to", "tensorboard|csv"},
-    {"trace", "*"},        {"gpu", "*"},
-    {"flops", "*"},        {"pcie", "*"},
-    {"dram", "*"},         {"nvme-read", "*"},
-    {"nvme-write", "*"},   {"world-size", "*"},
+    {"deepspeed", "*"},
+    {"dataset-format", "messages|prompt-completion|alpaca|sharegpt|bin"},
+    {"packing", "true"},
+    {"dtype", "fp16|float16"},
+    {"fp16", "true"},
+    {"activation-checkpointing", "auto"},
+    {"device", "cuda*"},
+    {"write-budget", "*"},
+    {"report-to", "tensorboard|csv"},
+    {"trace", "*"},
+    {"gpu", "*"},
+    {"flops", "*"},
+    {"pcie", "*"},
+    {"dram", "*"},
+    {"nvme-read", "*"},
+    {"nvme-write", "*"},
+    {"world-size", "*"},
 };
 
 std::vector<FlagSpec> RowsOf(uint8_t kinds) {

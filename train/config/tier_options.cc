@@ -57,6 +57,21 @@ Status CheckSwap(const TierOptions& options) {
   return Ok();
 }
 
+// A directory without figures would be striped and planned by a guess.
+Result<std::optional<IoProfile>> Profile(const FlagSet& flags, const std::vector<std::string>& swap_dirs) {
+  const std::string path = flags.Text("io-profile");
+  if (path.empty()) return std::optional<IoProfile>();
+  TM_ASSIGN_OR_RETURN(IoProfile profile, ReadIoProfile(path));
+  for (const std::string& dir : swap_dirs) {
+    if (profile.Find(dir) != nullptr) continue;
+    std::string known;
+    for (const IoProfile::SwapDir& entry : profile.swap_dirs) known += (known.empty() ? "" : ", ") + entry.path;
+    return Refuse("$.swap_dirs has no path '" + dir + "' (" + path + ": it has " + (known.empty() ? "none" : known) +
+                  "): give --swap-dir as it was tuned, or run tidemill tune with it");
+  }
+  return std::optional(std::move(profile));
+}
+
 }  // namespace
 
 Result<TierOptions> ParseTierOptions(const FlagSet& flags) {
@@ -70,6 +85,7 @@ Result<TierOptions> ParseTierOptions(const FlagSet& flags) {
   TM_RETURN_IF_ERROR(CheckSwap(options));
   if (flags.Text("swap-leftovers") == "reclaim") options.swap_leftovers = SwapLeftovers::kReclaim;
   options.io_engine = flags.Text("io-engine");
+  TM_ASSIGN_OR_RETURN(options.io_profile, Profile(flags, options.swap_dirs));
   const bool has_nvme = !options.swap_dirs.empty();
   TM_ASSIGN_OR_RETURN(options.place_params, Place(flags, "place-params", has_nvme));
   TM_ASSIGN_OR_RETURN(options.place_optimizer, Place(flags, "place-optimizer", has_nvme));
