@@ -15,5 +15,6 @@ extern const Command kInfo;
 extern const Command kPlan;
 extern const Command kTokenize;
 extern const Command kTrain;
+extern const Command kTune;
 
 }  // namespace tidemill::tools

@@ -17,7 +17,7 @@ namespace tidemill::tools {
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kBenchAdam, &kBenchIo, &kTrain, &kPlan, &kEval, &kGenerate, &kExport, &kImport, &kInfo, &kTokenize,
+    &kBenchAdam, &kBenchIo, &kTrain, &kPlan, &kEval, &kGenerate, &kExport, &kImport, &kInfo, &kTokenize, &kTune,
 };
 
 // What the interface names; those without a row above are not built yet.

@@ -48,7 +48,7 @@ TEST(Program, RefusesUnknownNamesWithTheNearest) {
 }
 
 TEST(Program, NamesCommandsThatAreNotBuilt) {
-  for (const char* name : {"tune", "report", "bench pcie", "bench compute"}) {
+  for (const char* name : {"report", "bench pcie", "bench compute"}) {
     const Outcome outcome = RunProgram(std::string(name) + " 2>&1 >/dev/null");
     EXPECT_EQ(outcome.status, 2) << name;
     EXPECT_EQ(outcome.text, "tidemill: error: " + std::string(name) + " is not available in this build\n");
