@@ -98,7 +98,7 @@ Result<Preparation> Prepare(ModelFiles files, const TierOptions& tiers, const Jo
   preparation.buffers = BuffersOf(preparation, device);
   preparation.device_fixed_bytes = DeviceBuffers::Bytes(preparation.buffers);
   preparation.host_fixed_bytes = offload::ModelState::BytesNeeded(preparation.layout);
-  TM_ASSIGN_OR_RETURN(preparation.limits, ResolveLimits(tiers, available_bytes));
+  preparation.limits = ResolveLimits(tiers, available_bytes);
   return preparation;
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/byte_size.h"
-
 namespace tidemill::train {
 namespace {
 
@@ -18,14 +16,9 @@ std::optional<swap_scheduler::Shares> SharesOf(const PlaceFlag& place) {
 
 }  // namespace
 
-Result<TierLimits> ResolveLimits(const TierOptions& options, uint64_t available) {
-  const uint64_t size = options.device.memory_bytes;
-  if (size > 0 && options.device_memory.value_or(0) > size)
-    return Fail(ErrorCode::kInvalidArgument, "the budget of " + FormatBytes(*options.device_memory) +
-                                                 " is larger than the device's memory of " + FormatBytes(size) +
-                                                 " (--device-memory): lower it, or raise mem= of --device");
+TierLimits ResolveLimits(const TierOptions& options, uint64_t available) {
   std::optional<uint64_t> device = options.device_memory;
-  if (!device && size > 0) device = size;
+  if (!device && options.device.memory_bytes > 0) device = options.device.memory_bytes;
   TierLimits limits;
   const std::optional<uint64_t> host = options.host_memory;
   const uint64_t beside_host = available - std::min(available, host.value_or(0));

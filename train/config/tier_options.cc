@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/byte_size.h"
 #include "io/transport.h"
 
 namespace tidemill::train {
@@ -96,7 +97,8 @@ Result<TierOptions> ParseTierOptions(const FlagSet& flags) {
   TM_ASSIGN_OR_RETURN(options.prefetch_depth, Whole(flags, "prefetch-depth", 0, kDepthMax));
   const uint64_t memory_bytes = options.device.memory_bytes;
   if (memory_bytes > 0 && options.device_memory.value_or(0) > memory_bytes)
-    return Refuse("--device-memory is more than the device's mem= (--device): lower it");
+    return Refuse("--device-memory is " + FormatBytes(*options.device_memory) + ", more than the device's " +
+                  FormatBytes(memory_bytes) + " (--device): lower it, or raise mem= of --device");
   return options;
 }
 
