@@ -70,6 +70,7 @@ Status RunRecord::LogStep(const Step& step, bool logged) {
     loss_total_ += *metrics.loss;
     ++trained_steps_;
   }
+  ++steps_;
   seconds_total_ += step.seconds;
   tokens_total_ += step.window->tokens;
   progress_->Step(step.step, step.seconds, figures, logged);
@@ -85,6 +86,7 @@ Status RunRecord::LogEvaluation(int64_t step, double epoch, double loss, int64_t
 }
 
 Status RunRecord::Finish(const std::string& output_dir, int64_t steps) const {
+  if (steps_ == 0) return Ok();
   const double trained = static_cast<double>(trained_steps_);
   const nlohmann::ordered_json json{
       {"train_loss", trained_steps_ > 0 ? nlohmann::ordered_json(loss_total_ / trained) : nlohmann::ordered_json()},

@@ -30,7 +30,7 @@ class RunRecord {
   Status LogEvaluation(int64_t step, double epoch, double loss, int64_t tokens);
   void Note(const std::string& text) { progress_->Note(text); }
 
-  // train_results.json.
+  // train_results.json. One that an earlier run left stays if this one had no step to do.
   Status Finish(const std::string& output_dir, int64_t steps) const;
 
  private:
@@ -39,7 +39,7 @@ class RunRecord {
   MetricsFile file_;
   std::unique_ptr<Progress> progress_;
   double loss_total_ = 0, seconds_total_ = 0;
-  int64_t trained_steps_ = 0, tokens_total_ = 0;
+  int64_t steps_ = 0, trained_steps_ = 0, tokens_total_ = 0;  // of this process
 };
 
 }  // namespace tidemill::train

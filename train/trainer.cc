@@ -37,6 +37,7 @@ class Trainer {
 
   Status OpenSession(ModelFiles files);
   Status LoadState();
+  void NoteWhatIsUnusual() const;
   Status Step();
   Status TrainWindow(const Window& window, double learning_rate, StepOutcome& outcome);
   Status Commit();
@@ -62,6 +63,7 @@ class Trainer {
   TrainerState state_;
   int64_t checkpoint_step_ = -1;  // of the last checkpoint that this process saved
   int64_t committed_step_ = -1;   // the last one that it committed in the swap directories
+  std::string model_path_;        // whatever becomes of the working directory and of links meanwhile
   std::string resume_note_;
 };
 
@@ -86,6 +88,10 @@ Result<std::unique_ptr<Trainer>> Trainer::Open(const RunConfig& config) {
   TM_ASSIGN_OR_RETURN(const Schedule schedule, Schedule::Create(config.schedule, config.learning_rate, config.warmup,
                                                                 config.schedule_options, data.total_steps()));
   std::unique_ptr<Trainer> trainer(new Trainer(config, std::move(data), schedule));
+  std::error_code error;
+  trainer->model_path_ = std::filesystem::canonical(config.model, error);
+  if (error)
+    return Fail(ErrorCode::kInvalidArgument, "cannot find the model (" + config.model + "): " + error.message());
   if (!config.eval_data.empty()) {
     TM_ASSIGN_OR_RETURN(trainer->evaluation_,
                         SampleSource::Open(files, {config.eval_data}, config.max_length, config.dataset_format));
@@ -123,8 +129,19 @@ Status Trainer::LoadState() {
   TM_ASSIGN_OR_RETURN(record_, RunRecord::Open(config_.output_dir, state_.global_step, data_.total_steps()));
   if (!resume_note_.empty()) record_->Note(resume_note_);
   for (const std::string& fallback : session_->Notes()) record_->Note(fallback);
+  NoteWhatIsUnusual();
   std::fputs(FormatPlan(ReportOf(session_->preparation(), &session_->plan(), "")).c_str(), stderr);
   return CheckNotStopped();
+}
+
+void Trainer::NoteWhatIsUnusual() const {
+  if (const uint64_t count = data_.source().special_tokens_in_texts(); count > 0)
+    record_->Note("the training texts spell out " + std::to_string(count) + " special tokens (" +
+                  config_.train_data.front() + (config_.train_data.size() > 1 ? ", ..." : "") +
+                  "): each is read as that token");
+  if (state_.global_step >= data_.total_steps())
+    record_->Note("nothing to train: step " + std::to_string(state_.global_step) + " is done, and the run has " +
+                  std::to_string(data_.total_steps()) + " (--max-steps, --num-train-epochs)");
 }
 
 Status Trainer::Run() {
@@ -173,8 +190,8 @@ Status Trainer::TrainWindow(const Window& window, double learning_rate, StepOutc
 
 Status Trainer::Commit() {
   if (!session_->CommitsEveryStep()) return Ok();
-  TM_RETURN_IF_ERROR(session_->Commit(FormatCommittedRun(
-      {std::filesystem::canonical(config_.model), config_.freeze, session_->plan().shape.tile_elements, state_})));
+  TM_RETURN_IF_ERROR(session_->Commit(
+      FormatCommittedRun({model_path_, config_.freeze, session_->plan().shape.tile_elements, state_})));
   committed_step_ = state_.global_step;
   return Ok();
 }

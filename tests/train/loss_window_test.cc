@@ -132,5 +132,25 @@ TEST(LossWindow, EveryTextHasItsEndSupervisedAndNoPadding) {
   EXPECT_NEAR(Loss(result), (sums[0] + sums[1]) / 13, 1e-5);
 }
 
+// Field report B41: text of others that spells a control token becomes one, so its reader is told.
+TEST(TrainingTexts, ThatSpellOutSpecialTokensAreCountedInTheLog) {
+  TinyRun run;
+  run.WriteModel(TinyModel());
+  run.WriteTokenizer({.added = "[" + data::Added(257, "<end>") + "]"});
+  const auto log_of = [&](const std::string& file, const std::string& text) {
+    TinyRun::Write(file, text);
+    testing::internal::CaptureStderr();
+    const RunResult result = run.Train({{"train-data", file}});
+    std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(result.status.has_value()) << result.status.error().message;
+    return said;
+  };
+  const std::string jsonl = run.work() + "/text.jsonl", txt = run.work() + "/text.txt";
+  const std::string three = "the training texts spell out 3 special tokens";
+  EXPECT_NE(log_of(jsonl, "{\"text\":\"a<end>b<end>\"}\n{\"text\":\"<end>c\"}\n").find(three), std::string::npos);
+  EXPECT_NE(log_of(txt, "a<end>b<end>\n<end>c\n").find(three), std::string::npos);
+  EXPECT_EQ(log_of(jsonl, "{\"text\":\"an end\"}\n").find("special token"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tidemill::train

@@ -122,6 +122,22 @@ TEST(Recovery, FrozenTensorsAreInEveryCheckpointAndStayAsTheyWere) {
   EXPECT_NE(nothing.status.error().message.find("--freeze"), std::string::npos) << nothing.status.error().message;
 }
 
+TEST(Recovery, ARunThatIsDoneIsLeftAsItIs) {
+  TinyRun run;
+  run.WriteModel(TinyModel());
+  const RunResult whole = run.Train(kBf16Saving);
+  ASSERT_TRUE(whole.status.has_value()) << whole.status.error().message;
+  const std::string results = GoldenRun::Read(run.output() + "/train_results.json");
+  for (const char* steps : {"6", "4"}) {
+    testing::internal::CaptureStderr();
+    ExpectSameEnd(whole, run.Train(kBf16Saving + kResume + Flags{{"max-steps", steps}}, false));
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find(std::string("nothing to train: step 6 is done, and the run has ") + steps), std::string::npos)
+        << said;
+    EXPECT_EQ(GoldenRun::Read(run.output() + "/train_results.json"), results);
+  }
+}
+
 // In a child, which has its own signals: it is told to stop once its first step is on record.
 TEST(Recovery, ASignalSavesAndTheRunGoesOnBitForBit) {
   TinyRun run;
