@@ -1,7 +1,5 @@
 #include "data/end_token.h"
 
-#include <filesystem>
-
 #include "data/input_file.h"
 #include "data/json_reading.h"
 
@@ -12,7 +10,7 @@ constexpr uint64_t kConfigBytes = uint64_t{64} << 20;
 
 // The file's JSON through `parser`; nothing if there is no such file.
 Result<std::optional<JsonElement>> ReadConfig(const std::string& path, simdjson::dom::parser& parser) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  if (!FileIsThere(path)) return std::nullopt;
   TM_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kConfigBytes));
   JsonElement root;
   if (parser.parse(text).get(root) == simdjson::SUCCESS) return std::optional(root);

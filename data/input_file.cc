@@ -57,6 +57,10 @@ Status InputFile::ReadAt(uint64_t offset_bytes, std::span<std::byte> destination
   return Ok();
 }
 
+bool FileIsThere(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 Result<std::string> ReadTextFile(const std::string& path, uint64_t limit_bytes) {
   TM_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   if (file.bytes() > limit_bytes)

@@ -37,6 +37,9 @@ class InputFile {
   uint64_t bytes_ = 0;
 };
 
+// Whether a file that may be missing is there. One that is there and cannot be opened counts: opening it says why.
+bool FileIsThere(const std::string& path);
+
 // The whole of a small text file; longer than `limit_bytes` is refused.
 Result<std::string> ReadTextFile(const std::string& path, uint64_t limit_bytes);
 

@@ -1,6 +1,5 @@
 #include "train/model_files.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -110,7 +109,7 @@ Result<ModelFiles> OpenModel(const std::string& directory, const std::vector<std
 
 Result<std::vector<int32_t>> EndOfTextIds(const ModelFiles& files) {
   const std::string path = files.directory + "/generation_config.json";
-  if (!std::filesystem::exists(path)) return files.config.eos_ids;
+  if (!data::FileIsThere(path)) return files.config.eos_ids;
   TM_ASSIGN_OR_RETURN(const std::string text, data::ReadJsonFile(path));
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return Fail(ErrorCode::kInvalidArgument, "not a JSON object (" + path + ")");

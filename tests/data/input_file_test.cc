@@ -29,5 +29,14 @@ TEST_F(InputFileTest, RefusesATextFileBeyondItsLimit) {
   EXPECT_FALSE(ReadTextFile(path, 9).has_value());
 }
 
+TEST_F(InputFileTest, WhatIsThereAndCannotBeOpenedIsNoMissingFile) {
+  std::filesystem::create_symlink("loop", Path("loop"));
+  EXPECT_TRUE(FileIsThere(Path("loop")));
+  EXPECT_EQ(InputFile::Open(Path("loop")).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(FileIsThere(Write("a", "")));
+  EXPECT_FALSE(FileIsThere(Path("absent")));
+  EXPECT_FALSE(FileIsThere(Path("a/absent")));
+}
+
 }  // namespace
 }  // namespace tidemill::data
