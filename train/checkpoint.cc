@@ -17,6 +17,7 @@
 #include "data/safetensors_reader.h"
 #include "data/safetensors_writer.h"
 #include "io/file_ops.h"
+#include "train/signals.h"
 
 namespace tidemill::train {
 namespace {
@@ -77,6 +78,7 @@ Status SaveState(const SaveSource& source, const StateFile& file, const std::str
 Status LoadState(const StateFile& file, const std::string& checkpoint, ModelState& state) {
   TM_ASSIGN_OR_RETURN(const data::SafetensorsReader reader, data::SafetensorsReader::Open(StatePath(checkpoint, file)));
   for (uint32_t page = 0; page < state.layout().pages.size(); ++page) {
+    TM_RETURN_IF_ERROR(CheckNotStopped());
     if (!state.layout().pages[page].trainable) continue;
     const std::span<float> values = state.values(page);
     std::fill(values.begin(), values.end(), 0.0F);

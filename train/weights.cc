@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "train/signals.h"
 
 namespace tidemill::train {
 namespace {
@@ -121,6 +122,7 @@ Status CheckTensors(const data::ModelFolder& folder, const ModelTensors& tensors
 Status LoadWeights(const data::ModelFolder& folder, offload::ModelState& state, bool fresh_moments) {
   const PageLayout& layout = state.layout();
   for (uint32_t page = 0; page < layout.pages.size(); ++page) {
+    TM_RETURN_IF_ERROR(CheckNotStopped());  // there is nothing to save yet
     const std::span<float> values = state.values(page);
     std::fill(values.begin(), values.end(), 0.0F);
     for (const Segment& segment : layout.pages[page].segments) {

@@ -20,7 +20,8 @@ namespace tidemill::train {
 // With a tied head, an lm_head that equals the embedding is taken and one that differs is refused.
 Status CheckTensors(const data::ModelFolder& folder, const swap_scheduler::ModelTensors& tensors);
 
-// Masters from the folder. `fresh_moments`: sets both moments of every trainable page to zero.
+// Masters from the folder. `fresh_moments`: sets both moments of every trainable page to zero. kInterrupted between two
+// pages when a signal asks for a stop.
 Status LoadWeights(const data::ModelFolder& folder, offload::ModelState& state, bool fresh_moments);
 
 // Writes all tensors of `source` that the model has, in its order: trained ones from the store, frozen ones copied,

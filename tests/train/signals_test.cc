@@ -5,6 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/train/golden_run.h"
+#include "tests/train/session_run.h"
+
 namespace tidemill::train {
 namespace {
 
@@ -64,6 +67,20 @@ TEST(Signals, LetAClosedPipeFailTheWriteInsteadOfTheRun) {
               if (pipe(ends) != 0) _exit(2);
               close(ends[0]);
               ExitWith(write(ends[1], "x", 1) < 0);
+            }),
+            42);
+}
+
+TEST(Signals, StopTheLoadingOfWeights) {
+  EXPECT_EQ(StatusOfChild([] {
+              bool stopped = false;
+              {
+                const GoldenRun golden("llama_gqa_tied_f32");
+                raise(SIGTERM);
+                const auto run = SessionRun::Open(*golden.Config({}));
+                stopped = !run.has_value() && run.error().code == ErrorCode::kInterrupted;
+              }
+              ExitWith(stopped);
             }),
             42);
 }
