@@ -17,6 +17,7 @@ constexpr Known kKnown[] = {{"LlamaForCausalLM", "llama", Architecture::kLlama},
                             {"MistralForCausalLM", "mistral", Architecture::kMistral},
                             {"Qwen2ForCausalLM", "qwen2", Architecture::kQwen2},
                             {"Qwen3ForCausalLM", "qwen3", Architecture::kQwen3}};
+constexpr int64_t kLayersMax = 4096;  // every one has operations in a step, and all of them are planned
 constexpr const char* kKnownNames = "architecture Llama, Mistral, Qwen2 or Qwen3 (...ForCausalLM)";
 
 bool IsQwen(Architecture a) { return a == Architecture::kQwen2 || a == Architecture::kQwen3; }
@@ -65,7 +66,7 @@ Status ParseShape(const ConfigReader& reader, ModelConfig& config) {
   TM_ASSIGN_OR_RETURN(config.heads, reader.Size("num_attention_heads"));
   TM_ASSIGN_OR_RETURN(config.kv_heads, reader.Size("num_key_value_heads", config.heads));
   TM_ASSIGN_OR_RETURN(config.max_positions, reader.Size("max_position_embeddings", 0));
-  if (config.layers > 100000) return reader.Wrong("num_hidden_layers", "is above 100000");
+  if (config.layers > kLayersMax) return reader.Wrong("num_hidden_layers", "is above " + std::to_string(kLayersMax));
   if (config.heads % config.kv_heads != 0)
     return reader.Wrong("num_key_value_heads",
                         "= " + std::to_string(config.kv_heads) +

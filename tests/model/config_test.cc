@@ -181,6 +181,7 @@ TEST(ModelConfig, BrokenFilesAreRefusedByKey) {
     ExpectRefused(With(Tiny(), "hidden_size", bad), {"hidden_size"});
   ExpectRefused(With(Tiny(), "tie_word_embeddings", "yes"), {"tie_word_embeddings"});
   ExpectRefused(With(Tiny(), "torch_dtype", "float8"), {"torch_dtype", "float8"});
+  ExpectRefused(With(Tiny(), "num_hidden_layers", 100000), {"num_hidden_layers", "4096"});
 }
 
 TEST(ModelConfig, TakesOneEndOfTextOrSeveral) {
