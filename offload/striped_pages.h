@@ -1,6 +1,7 @@
 // Pages in the files of an engine: cut into extents, two slots each, checked on the way back.
 //
-// A page moves all its extents at once, so that one page read or write uses every file's drive. A write goes to the
+// A page moves all its extents at once, so that one page read or write uses every file's drive; checksums are computed
+// while other parts of the page move. A write goes to the
 // slot that the last commit does not name, and before the first commit to the one that the last write did not use. Each
 // extent has its own checksum (CRC-32C), computed as it is written and verified as it is read: a wrong byte is an error
 // that names page, file and offset, never a training step. docs/SWAP_FORMAT.md.
@@ -70,7 +71,8 @@ class StripedPages {
   const io::IoQueue& queue() const { return queue_; }
 
  private:
-  Status Transfer(io::IoRequest::Op op, const PageRecord& record, uint8_t slot, std::span<std::byte> bytes);
+  void Submit(io::IoRequest::Op op, const PageRecord& record, uint8_t slot, std::span<std::byte> bytes, size_t part,
+              io::IoBatch& batch);
   Status CheckPresent(const PageRecord& record) const;
 
   std::vector<io::BlockFile> files_;

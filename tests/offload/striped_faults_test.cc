@@ -15,7 +15,7 @@ namespace {
 using swap_scheduler::PageId;
 
 constexpr uint32_t kSeed = 20261129;
-constexpr io::EngineLimits kLimits{.depth = 4, .block_bytes = 64 * kKiB, .requests_max = 16};
+constexpr io::EngineLimits kLimits{.depth = 4, .block_bytes = 128 * kKiB, .requests_max = 16};
 
 // Of one run: what was moved until the first error, if there was one.
 struct Outcome {
@@ -29,7 +29,7 @@ struct Outcome {
 class StripedFaults : public testing::Test {
  protected:
   const std::vector<SwapPage> pages_{
-      {"layers.0.param", 256 * kKiB, true}, {"norm.param", 8 * kKiB, true}, {"layers.0.grad", 268 * kKiB, false}};
+      {"layers.0.param", 512 * kKiB, true}, {"norm.param", 8 * kKiB, true}, {"layers.0.grad", 524 * kKiB, false}};
 
   // Eighteen reads and writes of pages, each read compared with what was last written. After an error: the page that
   // failed while it was written still has its last version, if it keeps two.
