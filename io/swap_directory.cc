@@ -103,6 +103,13 @@ tl::unexpected<Error> InUse(const std::string& directory, const std::optional<Sw
                                            Describe(owner) + "): wait for it, or choose another directory");
 }
 
+// What errno says after the record at `fd` could not be locked.
+tl::unexpected<Error> CannotLock(int fd, const std::string& directory) {
+  if (errno == EWOULDBLOCK) return InUse(directory, ReadRecord(fd));
+  return Fail(ErrorCode::kUnavailable, "the file system cannot lock files: " + DescribeErrno(errno) + " (" +
+                                           OwnerPath(directory) + "): choose a swap directory on a local drive");
+}
+
 // The locked record file. A run that finishes removes the file: whoever locked the removed one tries again.
 Result<UniqueFd> Lock(const std::string& directory) {
   const std::string path = OwnerPath(directory);
@@ -111,9 +118,7 @@ Result<UniqueFd> Lock(const std::string& directory) {
     if (fd.get() < 0) return tl::make_unexpected(FileError("cannot claim the swap directory", directory, errno));
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
-      if (errno == EWOULDBLOCK) return InUse(directory, ReadRecord(fd.get()));
-      return Fail(ErrorCode::kUnavailable, "the file system cannot lock files: " + DescribeErrno(errno) + " (" + path +
-                                               "): choose a swap directory on a local drive");
+      return CannotLock(fd.get(), directory);
     }
     struct stat locked {
     }, named{};
@@ -139,7 +144,7 @@ Result<UniqueFd> LockForReading(const std::string& directory) {
   if (fd.get() < 0) return tl::make_unexpected(FileError("cannot read the swap directory's owner", directory, errno));
   while (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
-    return InUse(directory, ReadRecord(fd.get()));
+    return CannotLock(fd.get(), directory);
   }
   return fd;
 }

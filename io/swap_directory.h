@@ -35,7 +35,7 @@ struct SwapOwner {
 Result<std::optional<SwapOwner>> ReadSwapOwner(const std::string& directory);
 
 // Keeps every run out while what a dead one left is read, for as long as the descriptor lives. kUnavailable when a
-// live run has the directory; kIo when nobody ever claimed it.
+// live run has the directory; kInvalidArgument when nobody ever claimed it.
 Result<UniqueFd> LockForReading(const std::string& directory);
 
 class SwapDirectory {
@@ -45,7 +45,7 @@ class SwapDirectory {
   // say whose); kInvalidArgument: no such directory, or not writable.
   static Result<SwapDirectory> Claim(const std::string& directory, const std::string& identity, LeftoverPolicy policy);
 
-  // Drops the lock and leaves the files: to be resumed from. Finish() is the other end.
+  // Drops the lock and leaves the files. Finish() is the other end.
   ~SwapDirectory() = default;
   SwapDirectory(SwapDirectory&&) = default;
   SwapDirectory& operator=(SwapDirectory&&) = default;

@@ -1,10 +1,11 @@
 #include "offload/commit_record.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -12,6 +13,9 @@
 #include "base/check.h"
 #include "io/block_file.h"
 #include "io/crc32c.h"
+#include "io/file_ops.h"
+#include "io/io_error.h"
+#include "io/transport.h"
 
 namespace tidemill::offload {
 namespace {
@@ -61,9 +65,30 @@ CommitRecord FromJson(const json& whole, const std::string& directory) {
   return record;
 }
 
+Error CannotRead(const std::string& path) { return io::FileError("cannot read the commit record", path, errno); }
+
+Result<std::string> ReadAll(int fd, const std::string& path) {
+  std::string text;
+  std::array<char, 1 << 16> part{};
+  while (true) {
+    const ssize_t count = ::read(fd, part.data(), part.size());
+    if (count == 0) return text;
+    if (count > 0) {
+      text.append(part.data(), static_cast<size_t>(count));
+    } else if (errno != EINTR) {
+      return tl::make_unexpected(CannotRead(path));
+    }
+  }
+}
+
 tl::unexpected<Error> Damaged(const std::string& path) {
   return Fail(ErrorCode::kCorrupt, "the commit record is not what was written (" + path +
                                        "): the drive or somebody changed it; resume from the last checkpoint");
+}
+
+tl::unexpected<Error> Outside(const CommittedPage& page, const CommitRecord& record) {
+  return Fail(ErrorCode::kCorrupt, "page " + page.name + " of the commit record is outside its swap files (" +
+                                       record.files.front().directory + "): resume from the last checkpoint");
 }
 
 }  // namespace
@@ -91,16 +116,16 @@ std::vector<CommittedPage> CommittedPages(std::span<const PageRecord> records) {
 Result<std::vector<PageRecord>> ReadablePages(const CommitRecord& record) {
   std::vector<PageRecord> records;
   for (const CommittedPage& page : record.pages) {
+    if (page.extents.size() > io::Transport::kFilesMax) return Outside(page, record);
     PageRecord& read = records.emplace_back();
     read.page = {page.name, 0, true};
     read.written = true;
     for (const CommittedExtent& extent : page.extents) {
-      const bool within = extent.file < record.files.size() && extent.bytes <= record.files[extent.file].bytes &&
+      const bool within = extent.file < record.files.size() && extent.bytes > 0 &&
+                          extent.bytes <= record.files[extent.file].bytes &&
                           extent.offset <= record.files[extent.file].bytes - extent.bytes &&
                           (extent.offset | extent.bytes) % io::kAlignmentBytes == 0;
-      if (!within)
-        return Fail(ErrorCode::kCorrupt, "page " + page.name + " of the commit record is outside its swap file (" +
-                                             record.files.front().directory + "): resume from the last checkpoint");
+      if (!within) return Outside(page, record);
       read.extents.push_back({{extent.file, read.page.bytes, extent.bytes, {extent.offset, extent.offset}},
                               {extent.checksum, extent.checksum}});
       read.page.bytes += extent.bytes;
@@ -117,13 +142,10 @@ Status WriteCommitRecord(const CommitRecord& record) {
 
 Result<std::optional<CommitRecord>> ReadCommitRecord(const std::string& directory) {
   const std::string path = PathIn(directory);
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::optional<CommitRecord>();
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file)
-    return Fail(ErrorCode::kIo,
-                "cannot read the commit record (" + path + "): check that it is a file that may be read");
+  const io::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0 && errno == ENOENT) return std::optional<CommitRecord>();
+  if (fd.get() < 0) return tl::make_unexpected(CannotRead(path));
+  TM_ASSIGN_OR_RETURN(const std::string text, ReadAll(fd.get(), path));
   const size_t line_bytes = ChecksumLine({}).size();
   if (!text.starts_with(kMagic) || text.size() < kMagic.size() + line_bytes) return Damaged(path);
   const std::string_view body = std::string_view(text).substr(0, text.size() - line_bytes);

@@ -6,7 +6,9 @@
 // names is written.
 //
 //   Durability  WriteCommitRecord: durable when it returns.
-//   Errors      kNoSpace and kIo while writing; kCorrupt for a record that is not what was written.
+//   Errors      kNoSpace and kIo while writing; while reading kCorrupt for a record that is not what was written, kIo
+//   and
+//               kInvalidArgument for one that is there and cannot be read.
 #pragma once
 
 #include <cstdint>

@@ -39,19 +39,39 @@ std::optional<std::vector<double>> Shares(std::span<const StripeFile> files, uin
   return shares;
 }
 
+// Whole blocks.
+uint64_t PartOf(uint64_t page_bytes, double part) {
+  return static_cast<uint64_t>(static_cast<double>(page_bytes) * part) / kBlock * kBlock;
+}
+
+// Who takes a part of the page in proportion to what it wants, if every part is to be worth a request.
+std::vector<size_t> Takers(uint64_t page_bytes, std::span<const double> wanted) {
+  std::vector<size_t> takers;
+  double sum = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] <= 0) continue;
+    takers.push_back(i);
+    sum += wanted[i];
+  }
+  std::stable_sort(takers.begin(), takers.end(), [&](size_t a, size_t b) { return wanted[a] > wanted[b]; });
+  while (!takers.empty() && PartOf(page_bytes, wanted[takers.back()] / sum) < kExtentBytesMin) {
+    sum -= wanted[takers.back()];
+    takers.pop_back();
+  }
+  return takers;
+}
+
 // The bytes of one page that each file takes. `wanted`: what would bring it to its share, perhaps less than nothing;
 // `room`: what it can take at most, whole blocks. Empty: there is no room.
 std::vector<uint64_t> Cut(uint64_t page_bytes, std::span<const double> wanted, std::span<const uint64_t> room) {
   std::vector<uint64_t> cut(wanted.size());
   uint64_t left = page_bytes;
-  if (page_bytes >= 2 * kExtentBytesMin) {
-    const auto worth = [](double bytes) { return bytes >= static_cast<double>(kExtentBytesMin) ? bytes : 0; };
-    const double sum = std::transform_reduce(wanted.begin(), wanted.end(), 0.0, std::plus<>(), worth);
-    for (size_t i = 0; i < cut.size() && sum > 0; ++i) {
-      const auto bytes = static_cast<uint64_t>(static_cast<double>(page_bytes) * (worth(wanted[i]) / sum));
-      cut[i] = std::min({room[i], bytes / kBlock * kBlock, left});
-      left -= cut[i];
-    }
+  const std::vector<size_t> takers = Takers(page_bytes, wanted);
+  double sum = 0;
+  for (const size_t i : takers) sum += wanted[i];
+  for (const size_t i : takers) {
+    cut[i] = std::min({room[i], PartOf(page_bytes, wanted[i] / sum), left});
+    left -= cut[i];
   }
   // All of a small page, or the rest of rounding: to who is furthest behind, rather than as a further small extent.
   while (left > 0) {

@@ -101,14 +101,14 @@ Result<StripeLayout> PlanStripes(std::span<const StripePage> pages, std::span<co
                                  std::span<const io::StorageSpeed> speeds, io::EngineChoice engine,
                                  std::vector<std::string>& notes) {
   TM_CHECK(speeds.empty() || speeds.size() == directories.size());
-  const StripeFile everything;
-  if (directories.size() == 1) return *MakeStripeLayout(pages, {&everything, 1});
-
   const std::vector<uint64_t> room = Room(directories);
   const uint64_t need_bytes = StripedBytes(pages);
   uint64_t room_together = 0;
   for (const uint64_t bytes : room) room_together += std::min(bytes, UINT64_MAX - room_together);
   if (room_together < need_bytes) return TooSmall(need_bytes, directories);
+  const StripeFile everything;
+  if (directories.size() == 1) return *MakeStripeLayout(pages, {&everything, 1});
+
   const bool known = !speeds.empty() && Known(speeds);
   std::vector<io::StorageSpeed> used(speeds.begin(), speeds.end());
   if (!known) {

@@ -58,7 +58,7 @@ class StripedPages {
   // Pages that are in the engine's files already.
   StripedPages(std::vector<PageRecord> records, std::unique_ptr<io::Engine> engine);
 
-  // `bytes`: 4096-aligned, of the page's size or less; reads no more than the last write wrote.
+  // `bytes`: 4096-aligned, of the page's size or less; reads exactly what the last write wrote.
   Status Read(swap_scheduler::PageId page, std::span<std::byte> bytes);
   Status Write(swap_scheduler::PageId page, std::span<std::byte> bytes);
 

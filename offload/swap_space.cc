@@ -85,7 +85,7 @@ SwapSpace::~SwapSpace() {
   for (io::SwapDirectory& directory : directories_) (void)directory.Finish();
 }
 
-// Nothing is resumed from swap files: what this run left when it was killed makes room.
+// What this run left when it was killed makes room: what was committed has been saved by now.
 Status SwapSpace::Claim(const SwapConfig& config) {
   for (const std::string& path : config.directories) {
     TM_ASSIGN_OR_RETURN(io::SwapDirectory directory, io::SwapDirectory::Claim(path, config.identity, config.leftovers));

@@ -33,14 +33,15 @@ Result<ordered_json> SwapInfo(const std::string& directory) {
                      {"started_unix_s", owner->started_unix_s},
                      {"running", owner->alive}};
   info["committed_step"] = nullptr;
-  TM_ASSIGN_OR_RETURN(const auto commit, train::FindCommit({directory}));
-  if (commit.has_value()) info["committed_step"] = commit->run.state.global_step;
+  TM_ASSIGN_OR_RETURN(const train::FoundCommits commits, train::FindCommits({directory}));
+  if (!commits.newest_first.empty()) info["committed_step"] = commits.newest_first.front().run.state.global_step;
   const io::MachineReport machine = io::ProbeEngines();
   info["memlock_bytes"] = nullptr;
   if (machine.memlock_bytes.has_value()) info["memlock_bytes"] = *machine.memlock_bytes;
   info["io_uring"] = machine.io_uring_refusal.empty() ? "works" : machine.io_uring_refusal;
   info["libaio"] = machine.libaio_refusal.empty() ? "works" : machine.libaio_refusal;
   info["warnings"] = report.Warnings();
+  for (const std::string& damage : commits.damaged) info["warnings"].push_back(damage);
   return info;
 }
 

@@ -1,5 +1,6 @@
 #include "train/committed_step.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "gpu/host_device.h"
@@ -23,8 +24,17 @@ Result<CommittedRun> ParseCommittedRun(const std::string& text, const std::strin
   } catch (const ordered_json::exception& error) {
     return Fail(ErrorCode::kCorrupt, "the commit record is another version's (" + directory + "): " + error.what());
   }
-  TM_ASSIGN_OR_RETURN(run.state, ParseTrainerState(state, directory));
+  auto parsed = ParseTrainerState(state, directory);
+  if (!parsed.has_value()) return Fail(ErrorCode::kCorrupt, parsed.error().message);
+  run.state = std::move(*parsed);
   return run;
+}
+
+Result<std::optional<FoundCommit>> ReadCommit(const std::string& directory) {
+  TM_ASSIGN_OR_RETURN(auto record, offload::ReadCommitRecord(directory));
+  if (!record) return std::optional<FoundCommit>();
+  TM_ASSIGN_OR_RETURN(CommittedRun run, ParseCommittedRun(record->run, directory));
+  return FoundCommit{directory, std::move(run), std::move(*record)};
 }
 
 swap_scheduler::Placement AllOnNvme() {
@@ -43,16 +53,19 @@ std::string FormatCommittedRun(const CommittedRun& run) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-Result<std::optional<FoundCommit>> FindCommit(const std::vector<std::string>& directories) {
-  std::optional<FoundCommit> newest;
+Result<FoundCommits> FindCommits(const std::vector<std::string>& directories) {
+  FoundCommits found;
   for (const std::string& directory : directories) {
-    TM_ASSIGN_OR_RETURN(auto record, offload::ReadCommitRecord(directory));
-    if (!record) continue;
-    TM_ASSIGN_OR_RETURN(CommittedRun run, ParseCommittedRun(record->run, directory));
-    if (newest && newest->run.state.global_step >= run.state.global_step) continue;
-    newest = FoundCommit{directory, std::move(run), std::move(*record)};
+    auto commit = ReadCommit(directory);
+    if (commit.has_value() && commit->has_value()) found.newest_first.push_back(std::move(**commit));
+    if (commit.has_value()) continue;
+    if (commit.error().code != ErrorCode::kCorrupt) return tl::make_unexpected(commit.error());
+    found.damaged.push_back(commit.error().message);
   }
-  return newest;
+  std::stable_sort(
+      found.newest_first.begin(), found.newest_first.end(),
+      [](const FoundCommit& a, const FoundCommit& b) { return a.run.state.global_step > b.run.state.global_step; });
+  return found;
 }
 
 Result<std::unique_ptr<CommittedStep>> CommittedStep::Open(FoundCommit commit) {

@@ -33,13 +33,17 @@ struct CommittedRun {
 
 std::string FormatCommittedRun(const CommittedRun& run);
 
-// The newest step that is committed in any of the directories; nothing when there is none.
 struct FoundCommit {
   std::string directory;
   CommittedRun run;
   offload::CommitRecord record;
 };
-Result<std::optional<FoundCommit>> FindCommit(const std::vector<std::string>& directories);
+struct FoundCommits {
+  std::vector<FoundCommit> newest_first;
+  std::vector<std::string> damaged;  // what is wrong with each of the other records
+};
+// What the records in the directories say is committed. Normally the same step in all of them.
+Result<FoundCommits> FindCommits(const std::vector<std::string>& directories);
 
 class CommittedStep {
  public:

@@ -34,16 +34,18 @@ Result<data::FolderTensor> Best(const data::ModelFolder& weights, const data::Sa
 }
 
 Status ExportCommitted(const ExportOptions& options) {
-  TM_ASSIGN_OR_RETURN(auto found, FindCommit({options.swap_dir}));
-  if (!found)
+  TM_ASSIGN_OR_RETURN(FoundCommits commits, FindCommits({options.swap_dir}));
+  if (!commits.damaged.empty()) return Fail(ErrorCode::kCorrupt, commits.damaged.front());
+  if (commits.newest_first.empty())
     return Fail(ErrorCode::kInvalidArgument,
                 "no step is committed in the swap directory (" + options.swap_dir +
                     "): only a run that has all its state on nvme commits; export a checkpoint of it");
   std::error_code missing;
-  if (std::filesystem::equivalent(found->run.model, options.output_dir, missing))
+  if (std::filesystem::equivalent(commits.newest_first.front().run.model, options.output_dir, missing))
     return Fail(ErrorCode::kInvalidArgument,
                 "--output is the folder of the model that was trained (" + options.output_dir + "): give another");
-  TM_ASSIGN_OR_RETURN(const std::unique_ptr<CommittedStep> step, CommittedStep::Open(std::move(*found)));
+  TM_ASSIGN_OR_RETURN(const std::unique_ptr<CommittedStep> step,
+                      CommittedStep::Open(std::move(commits.newest_first.front())));
   const SaveSource source = step->Source(options.save_dtype, options.max_shard_bytes);
   TM_RETURN_IF_ERROR(data::MakeDirectory(options.output_dir));
   TM_RETURN_IF_ERROR(

@@ -52,28 +52,31 @@ Result<std::vector<std::string>> OwnDirectories(const RunConfig& config) {
   return own;
 }
 
-Status TakeUp(FoundCommit commit, const RunConfig& config, std::string& note) {
-  const int64_t step = commit.run.state.global_step;
-  const std::string what = "step " + std::to_string(step) + ", committed in " + commit.directory + ",";
-  if (config.resume != "auto") {
-    AddNote("giving up " + what + " with which --resume-from-checkpoint auto would have gone on", note);
-    return Ok();
-  }
-  std::string passed_over;  // FindResumePoint will say it
-  const auto newest = NewestWhole(config.output_dir, passed_over);
-  if (newest && newest->state.global_step >= step) return Ok();
-  TM_ASSIGN_OR_RETURN(const std::unique_ptr<CommittedStep> committed, CommittedStep::Open(std::move(commit)));
-  TM_RETURN_IF_ERROR(SaveCheckpoint(committed->Source(config.save_dtype, config.max_shard_bytes), committed->state(),
-                                    config.output_dir, config.save_total_limit));
-  AddNote(what + " is saved as a checkpoint", note);
-  return Ok();
+std::string Describe(const FoundCommit& commit) {
+  return "step " + std::to_string(commit.run.state.global_step) + ", committed in " + commit.directory + ",";
 }
 
-// What is damaged will not get better: a run goes on from what is whole.
-Status PassOverDamaged(Status status, std::string& note) {
-  if (status.has_value()) return status;
-  if (status.error().code != ErrorCode::kCorrupt && status.error().code != ErrorCode::kNotFinite) return status;
-  AddNote("passing over the committed step: " + status.error().message, note);
+Status SaveAsCheckpoint(FoundCommit commit, const RunConfig& config) {
+  TM_ASSIGN_OR_RETURN(const std::unique_ptr<CommittedStep> step, CommittedStep::Open(std::move(commit)));
+  return SaveCheckpoint(step->Source(config.save_dtype, config.max_shard_bytes), step->state(), config.output_dir,
+                        config.save_total_limit);
+}
+
+// The newest that is whole, if no whole checkpoint is as new. What is damaged will not get better, and is passed over.
+Status SaveNewest(std::vector<FoundCommit> newest_first, const RunConfig& config, std::string& note) {
+  std::string passed_over;  // FindResumePoint will say it
+  const auto checkpoint = NewestWhole(config.output_dir, passed_over);
+  for (FoundCommit& commit : newest_first) {
+    if (checkpoint && checkpoint->state.global_step >= commit.run.state.global_step) return Ok();
+    const std::string what = Describe(commit);
+    const Status saved = SaveAsCheckpoint(std::move(commit), config);
+    if (saved.has_value()) {
+      AddNote(what + " is saved as a checkpoint", note);
+      return Ok();
+    }
+    if (saved.error().code != ErrorCode::kCorrupt && saved.error().code != ErrorCode::kNotFinite) return saved;
+    AddNote("passing over the committed step: " + saved.error().message, note);
+  }
   return Ok();
 }
 
@@ -81,12 +84,18 @@ Status PassOverDamaged(Status status, std::string& note) {
 
 Status RecoverCommittedStep(const RunConfig& config, std::string& note) {
   TM_ASSIGN_OR_RETURN(const std::vector<std::string> own, OwnDirectories(config));
-  auto found = FindCommit(own);
-  if (!found.has_value()) {
-    TM_RETURN_IF_ERROR(PassOverDamaged(tl::make_unexpected(found.error()), note));
-  } else if (found->has_value()) {
-    TM_RETURN_IF_ERROR(PassOverDamaged(TakeUp(std::move(**found), config, note), note));
-  }
+  TM_ASSIGN_OR_RETURN(FoundCommits found, FindCommits(own));
+  for (const std::string& damage : found.damaged) AddNote("passing over a committed step: " + damage, note);
+  if (config.resume == "auto") return SaveNewest(std::move(found.newest_first), config, note);
+  if (!found.newest_first.empty())
+    AddNote("giving up " + Describe(found.newest_first.front()) +
+                " with which --resume-from-checkpoint auto would have gone on",
+            note);
+  return Ok();
+}
+
+Status RemoveOwnSwapFiles(const RunConfig& config) {
+  TM_ASSIGN_OR_RETURN(const std::vector<std::string> own, OwnDirectories(config));
   for (const std::string& directory : own) {
     TM_ASSIGN_OR_RETURN(io::SwapDirectory emptied,
                         io::SwapDirectory::Claim(directory, RunIdentity(config), io::LeftoverPolicy::kRefuse));

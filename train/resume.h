@@ -20,9 +20,11 @@ Status PrepareOutputDirectory(const RunConfig& config, const ModelFiles& files, 
 
 // What an earlier run of this output directory, which was killed, left committed in the swap directories: with
 // --resume-from-checkpoint auto it becomes a checkpoint of its step, if that is newer than every whole one. Before the
-// run claims the directories. They are emptied, unless saving failed for another reason than damage. What is passed
-// over or given up is in `note`.
+// run claims the directories, which empties them. What is passed over or given up is in `note`.
 Status RecoverCommittedStep(const RunConfig& config, std::string& note);
+
+// Removes what an earlier run of this output directory left in the swap directories: for a run that claims none.
+Status RemoveOwnSwapFiles(const RunConfig& config);
 
 struct ResumePoint {
   std::string checkpoint;

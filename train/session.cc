@@ -156,7 +156,7 @@ RunnableProgram Session::TrainingProgram(size_t micro_batches) const {
   TM_CHECK(false);
 }
 
-bool Session::CommitsEveryStep() const { return store_->swap() != nullptr && store_->AllOnNvme(); }
+bool Session::CommitsEveryStep() const { return UsesSwapFiles() && store_->AllOnNvme(); }
 
 Status Session::Commit(const std::string& run) { return store_->swap()->Commit(run); }
 

@@ -42,6 +42,7 @@ class Session {
   // What had to fall back or will be slow, a line each.
   std::vector<std::string> Notes();
 
+  bool UsesSwapFiles() const { return store_->swap() != nullptr; }
   // Whether every step can be committed: all that lives across steps is on nvme.
   bool CommitsEveryStep() const;
   // Makes what the last step left the committed step; `run`: train/committed_step.h.

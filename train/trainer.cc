@@ -64,7 +64,6 @@ class Trainer {
   int64_t checkpoint_step_ = -1;  // of the last checkpoint that this process saved
   int64_t committed_step_ = -1;   // the last one that it committed in the swap directories
   std::string model_path_;        // whatever becomes of the working directory and of links meanwhile
-  std::string resume_note_;
 };
 
 Result<TrainerState> FreshState(const RunConfig& config, const TrainingData& data) {
@@ -100,8 +99,12 @@ Result<std::unique_ptr<Trainer>> Trainer::Open(const RunConfig& config) {
   TM_RETURN_IF_ERROR(PrepareOutputDirectory(config, files, config.save_when != SaveWhen::kNever));
   TM_ASSIGN_OR_RETURN(trainer->output_lock_, OutputLock::Take(config.output_dir));
   TM_RETURN_IF_ERROR(CheckNotStopped());
-  TM_RETURN_IF_ERROR(RecoverCommittedStep(config, trainer->resume_note_));
+  std::string note;
+  const Status recovered = RecoverCommittedStep(config, note);
+  if (!note.empty()) std::fprintf(stderr, "%s\n", note.c_str());
+  TM_RETURN_IF_ERROR(recovered);
   TM_RETURN_IF_ERROR(trainer->OpenSession(std::move(files)));
+  if (!trainer->session_->UsesSwapFiles()) TM_RETURN_IF_ERROR(RemoveOwnSwapFiles(config));
   TM_RETURN_IF_ERROR(trainer->LoadState());
   return trainer;
 }
@@ -117,7 +120,8 @@ Status Trainer::OpenSession(ModelFiles files) {
 
 Status Trainer::LoadState() {
   TM_ASSIGN_OR_RETURN(state_, FreshState(config_, data_));
-  TM_ASSIGN_OR_RETURN(const std::optional<ResumePoint> point, FindResumePoint(config_, state_, resume_note_));
+  std::string note;
+  TM_ASSIGN_OR_RETURN(const std::optional<ResumePoint> point, FindResumePoint(config_, state_, note));
   if (point) {
     state_.global_step = point->state.global_step;
     state_.applied_steps = point->state.applied_steps;
@@ -127,7 +131,7 @@ Status Trainer::LoadState() {
     TM_RETURN_IF_ERROR(LoadWeights(*files().folder, session_->state(), true));
   }
   TM_ASSIGN_OR_RETURN(record_, RunRecord::Open(config_.output_dir, state_.global_step, data_.total_steps()));
-  if (!resume_note_.empty()) record_->Note(resume_note_);
+  if (!note.empty()) record_->Note(note);
   for (const std::string& fallback : session_->Notes()) record_->Note(fallback);
   NoteWhatIsUnusual();
   std::fputs(FormatPlan(ReportOf(session_->preparation(), &session_->plan(), "")).c_str(), stderr);

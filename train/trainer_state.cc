@@ -108,7 +108,7 @@ Result<TrainerState> ParseTrainerState(const std::string& text, const std::strin
   TM_RETURN_IF_ERROR(Take(json, "train_batch_size", path, state.train_batch_size));
   TM_RETURN_IF_ERROR(Take(json, "gradient_accumulation_steps", path, state.accumulation_steps));
   TM_RETURN_IF_ERROR(Take(json, "state_dtype", path, state.state_dtype));
-  TM_RETURN_IF_ERROR(Take(json, "master_dtype", path, state.master_dtype));
+  if (json.contains("master_dtype")) TM_RETURN_IF_ERROR(Take(json, "master_dtype", path, state.master_dtype));
   if (state.global_step < 0 || state.global_step > kMostSteps || state.applied_steps < 0 ||
       state.applied_steps > state.global_step || state.epoch < 0)
     return Fail(ErrorCode::kInvalidArgument,

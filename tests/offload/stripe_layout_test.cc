@@ -110,6 +110,21 @@ TEST(StripeLayout, APageTooSmallToCutGoesWholeToTheFileFurthestBehind) {
   EXPECT_EQ(std::count(order.begin(), order.begin() + 4, 0U), 1);  // never far behind
 }
 
+TEST(StripeLayout, NoExtentIsTooSmallToBeWorthARequest) {
+  for (const size_t files : {2U, 3U, 4U, 8U, 64U}) {
+    for (const uint64_t page_bytes : {256 * kKiB, 260 * kKiB, 384 * kKiB, 512 * kKiB, 1300 * kKiB, 9 * kMiB}) {
+      const Pages pages(100, {page_bytes, 2});
+      const auto layout = MakeStripeLayout(pages, Files(files, {1}));
+      ASSERT_TRUE(layout.has_value());
+      ExpectSound(*layout, pages, Files(files, {1}));
+      for (const auto& extents : layout->pages) {
+        for (const StripeExtent& extent : extents)
+          EXPECT_GE(extent.bytes, kExtentBytesMin) << files << " " << page_bytes;
+      }
+    }
+  }
+}
+
 TEST(StripeLayout, AFileWithLessRoomThanItsShareIsFilledAndTheOthersTakeTheRest) {
   const Pages pages(64, {kMiB, 2});  // 128 MiB in the files
   const Files files{{2, 10 * kMiB}, {1}, {1}};

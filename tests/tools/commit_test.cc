@@ -81,6 +81,27 @@ TEST_F(Commit, SeveralDirectoriesAreCommittedTogether) {
   ExpectSameEnd("whole", "a");
 }
 
+TEST_F(Commit, OneWholeRecordIsEnough) {
+  std::string text;
+  const Words second{"--swap-dir", work_ + "/second"};
+  fs::create_directories(work_ + "/second");
+  ASSERT_NO_FATAL_FAILURE(Kill("a", second));
+  std::fstream(work_ + "/second/tidemill-commit", std::ios::in | std::ios::out | std::ios::binary).seekp(40).put('#');
+  ASSERT_EQ(Run(Whole("a", second + kResume), &text), 0) << text;
+  EXPECT_NE(text.find("passing over a committed step: the commit record"), std::string::npos) << text;
+  EXPECT_NE(text.find("is saved as a checkpoint"), std::string::npos) << text;
+  EXPECT_GE(NewestCheckpoint("a"), 3);
+}
+
+TEST_F(Commit, AStartThatIsRefusedLeavesIt) {
+  ASSERT_NO_FATAL_FAILURE(Kill("a"));
+  std::string text;
+  EXPECT_EQ(Run(Whole("a", {"--host-memory", "64KiB"}), &text), 3) << text;
+  EXPECT_NE(text.find("giving up step "), std::string::npos) << text;
+  ASSERT_EQ(Run(Whole("a", kResume), &text), 0) << text;
+  EXPECT_NE(text.find("is saved as a checkpoint"), std::string::npos) << text;
+}
+
 TEST_F(Commit, IsExportedFromTheSwapDirectoryWhenItsRunIsOver) {
   {
     ChildProgram run(SlowTrain("a"));
