@@ -110,6 +110,25 @@ TEST(AdamAccuracy, SmallUpdatesOfABf16WeightAddUp) {
   }
 }
 
+// FIELD_REPORTS B49: no instruction set flushes what is below the smallest normal number.
+TEST(AdamAccuracy, DenormalMomentsDecayAsTheyShouldOnEveryInstructionSet) {
+  constexpr size_t kCount = 33;
+  for (const Isa isa : SupportedIsas()) {
+    std::vector<float> p(kCount, 1.0F), m(kCount, 1e-42F), v(kCount, 1e-42F), g(kCount, 0.0F);
+    ASSERT_TRUE(StepTile(MakeAdamCoefficients({.learning_rate = 1e-3}, 0, 2, 1.0),
+                         {.count = kCount,
+                          .master = Fp32Master{p.data()},
+                          .moments = Fp32Moments{m.data(), v.data()},
+                          .grad = Fp32Grad{g.data()}},
+                         isa));
+    for (size_t i = 0; i < kCount; ++i) {
+      EXPECT_EQ(m[i], 0.9F * 1e-42F) << IsaName(isa) << " " << i;
+      EXPECT_EQ(v[i], 0.999F * 1e-42F) << IsaName(isa) << " " << i;
+      EXPECT_EQ(p[i], 1.0F) << IsaName(isa) << " " << i;
+    }
+  }
+}
+
 TEST(AdamAccuracy, CopiesAreTheMasterRounded) {
   TileBuffers bf16({.count = 999, .master = Master::kFp32Bf16Copy}),
       f16({.count = 999, .master = Master::kFp32F16Copy});
