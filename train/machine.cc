@@ -94,6 +94,14 @@ std::optional<uint64_t> ContainerMemoryLeft(const std::string& root) {
   return v2.has_value() && v1.has_value() ? std::min(v2, v1) : (v2.has_value() ? v2 : v1);
 }
 
+std::optional<uint64_t> AddressSpaceLeft(const std::string& root) {
+  const auto limit = NumberAfter(ReadText(root + "/proc/self/limits"), "Max address space");
+  if (!limit.has_value()) return std::nullopt;
+  uint64_t pages = 0;
+  std::istringstream(ReadText(root + "/proc/self/statm")) >> pages;
+  return *limit - std::min(*limit, pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
 // The quota of "200000 100000" is two cores; part of a core counts as one.
 int64_t QuotaCores(const std::string& root, int64_t cores) {
   for (const std::string& folder : GroupsUpwards(root + "/sys/fs/cgroup", CgroupPath(root, ""))) {
@@ -114,7 +122,8 @@ int64_t AffinityCores(int64_t online) {
 }  // namespace
 
 uint64_t Machine::usable_memory_bytes() const {
-  return std::min(memory_available_bytes, container_left_bytes.value_or(memory_available_bytes));
+  return std::min({memory_available_bytes, container_left_bytes.value_or(memory_available_bytes),
+                   address_space_left_bytes.value_or(memory_available_bytes)});
 }
 
 Machine DescribeMachine(const std::string& root) {
@@ -128,6 +137,7 @@ Machine DescribeMachine(const std::string& root) {
   machine.memory_total_bytes = NumberAfter(memory, "MemTotal").value_or(0) * 1024;
   machine.memory_available_bytes = NumberAfter(memory, "MemAvailable").value_or(0) * 1024;
   machine.container_left_bytes = ContainerMemoryLeft(root);
+  machine.address_space_left_bytes = AddressSpaceLeft(root);
   rlimit locked{};
   if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY)
     machine.memlock_bytes = locked.rlim_cur;

@@ -20,10 +20,11 @@ struct Machine {
   uint64_t memory_total_bytes = 0;
   uint64_t memory_available_bytes = 0;           // MemAvailable
   std::optional<uint64_t> container_left_bytes;  // of the tightest memory limit around this process; nothing: no limit
-  std::optional<uint64_t> memlock_bytes;         // what may be locked; nothing: unlimited
-  bool may_exceed_memlock = false;               // CAP_IPC_LOCK
+  std::optional<uint64_t> address_space_left_bytes;  // below `ulimit -v`; nothing: unlimited
+  std::optional<uint64_t> memlock_bytes;             // what may be locked; nothing: unlimited
+  bool may_exceed_memlock = false;                   // CAP_IPC_LOCK
 
-  // What can still be allocated without swapping or being killed.
+  // What can still be allocated without swapping, being killed or being refused.
   uint64_t usable_memory_bytes() const;
 };
 

@@ -54,6 +54,18 @@ void CheckSameHomes(const MemoryPlan& plan, const std::vector<offload::PageHome>
   }
 }
 
+// Budgets are the user's word; the kernel would take more than there is, and kill the run when it touches it. The host
+// device's memory is this machine's.
+Status CheckMachineHolds(const MemoryPlan& plan) {
+  const uint64_t device = plan.peak_bytes[0], host = plan.peak_bytes[1];
+  const uint64_t available = DescribeMachine().usable_memory_bytes();
+  if (device + host <= available) return Ok();
+  return Fail(ErrorCode::kDoesNotFit,
+              "the run needs " + FormatBytes(device + host) + " of memory (device " + FormatBytes(device) + ", host " +
+                  FormatBytes(host) + ") and " + FormatBytes(available) +
+                  " are available: lower --device-memory or --host-memory, or give a --swap-dir");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<gpu::Device>> OpenDevice(const TierOptions& tiers) {
@@ -94,6 +106,7 @@ Result<std::unique_ptr<Session>> Session::Open(Preparation preparation, std::uni
 
 Status Session::ReserveMemory(const std::string& identity) {
   const uint64_t fixed = preparation_.device_fixed_bytes;
+  TM_RETURN_IF_ERROR(CheckMachineHolds(plan_));
   if (plan_.peak_bytes[static_cast<size_t>(Tier::kNvme)] > 0) {
     TM_ASSIGN_OR_RETURN(notes_, CheckSwapDirectories(preparation_.tiers.swap_dirs));
   }

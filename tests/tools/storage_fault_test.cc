@@ -1,6 +1,7 @@
 // Storage that goes wrong under a run of the built program: damaged swap files, full disks, directories in use.
 #include <sys/resource.h>
 
+#include "tests/tools/resource_limit.h"
 #include "tests/tools/run_fixture.h"
 
 namespace tidemill::tools {
@@ -77,26 +78,11 @@ TEST_F(StorageFault, ADeadRunsFilesAreReclaimedOnRequest) {
   EXPECT_TRUE(fs::is_empty(swap()));
 }
 
-// While it lives, no file of this process and its children grows past `bytes`.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limited{bytes, before_.rlim_max};
-    if (::setrlimit(RLIMIT_FSIZE, &limited) != 0) std::abort();
-  }
-  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-};
-
 TEST_F(StorageFault, ASwapFileThatCannotBeAsLargeAsThePlanIsStatus3BeforeAnyStep) {
   std::string text;
   int status = 0;
   {
-    const FileSizeLimit limit(64 << 10);
+    const ResourceLimit limit(RLIMIT_FSIZE, 64 << 10);  // of each file
     status = Run(Train("a", 1, OnNvme()), &text);
   }
   EXPECT_EQ(status, 3) << text;
@@ -112,7 +98,7 @@ TEST_F(StorageFault, ADiskThatFillsUpAtACheckpointIsStatus4AndLeavesTheLastOneWh
   const Words on = Train("a", 4, {"--save-steps", "1", "--resume-from-checkpoint", "auto"});
   int status = 0;
   {
-    const FileSizeLimit limit(16 << 10);
+    const ResourceLimit limit(RLIMIT_FSIZE, 16 << 10);
     status = Run(on, &text);
   }
   EXPECT_EQ(status, 4) << text;

@@ -1,6 +1,7 @@
 #include "train/machine.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,15 @@ TEST_F(MachineTest, ReadsTheFirstGenerationOfLimitsToo) {
   Put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "2000000\n");
   Put("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "500000\n");
   EXPECT_EQ(DescribeMachine(root_).container_left_bytes, 1'500'000U);
+}
+
+TEST_F(MachineTest, KeepsBelowTheLimitOfItsAddressSpace) {
+  Put("/proc/self/statm", "1000 10 10 1 0 10 0\n");
+  Put("/proc/self/limits", "Limit   Soft Limit   Hard Limit   Units\nMax address space  unlimited  unlimited  bytes\n");
+  EXPECT_FALSE(DescribeMachine(root_).address_space_left_bytes.has_value());
+  Put("/proc/self/limits", "Max address space         1073741824           2147483648           bytes\n");
+  const uint64_t left = 1'073'741'824 - 1000 * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(DescribeMachine(root_).usable_memory_bytes(), left);
 }
 
 TEST_F(MachineTest, KeepsToTheQuotaOfCores) {
