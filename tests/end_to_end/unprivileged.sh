@@ -1,5 +1,6 @@
 #!/bin/bash
-# A whole `train` as nobody, with 64 KiB of locked memory and without io_uring: unprivileged.sh PATH_TO_TIDEMILL SOURCE_DIR
+# A whole `train` as nobody, with 64 KiB of locked memory, without io_uring, without any engine of the kernel's and without
+# O_DIRECT: unprivileged.sh PATH_TO_TIDEMILL SOURCE_DIR
 # It runs, says what was refused, and gives the bits of the run that had everything.
 # Exit 0: all as it should be; 1: not; 77: skipped, and why.
 set -u
@@ -43,6 +44,14 @@ same() {
   echo "ok: $name"
 }
 [ "$(find "$folder/normal" -name '*.safetensors' | wc -l)" -ge 2 ] || fail "nothing was saved" normal
+same "no io_uring, no libaio" "libaio is refused.*posix" \
+  strace -f -o /dev/null -e inject=io_uring_setup,io_setup:error=ENOSYS
+if grep -q "O_DIRECT is refused" "$folder/normal.err"; then
+  echo "skipped: O_DIRECT refused in one of two directories: it is refused here anyway"
+else  # opened to be measured, then to be used: each time with O_DIRECT, and again without
+  same "O_DIRECT refused in one of two directories" "O_DIRECT is refused (.*/other/tidemill-swap.bin: " \
+    strace -f -o /dev/null -P "$folder/other/tidemill-swap.bin" -e trace=openat -e inject=openat:error=EINVAL:when=1+2
+fi
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --memlock=65536:65536)
 same "nobody, little locked memory, no io_uring" "io_uring is refused.*libaio" \
   strace -f -o /dev/null -e inject=io_uring_setup:error=EPERM "${nobody[@]}"
