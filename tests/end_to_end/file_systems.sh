@@ -1,6 +1,6 @@
 #!/bin/bash
 # Swap directories on other file systems, alone and striped together: file_systems.sh PATH_TO_TIDEMILL SOURCE_DIR
-# ext4, xfs and btrfs on loop devices, and tmpfs; full ones too. The results are those of a run without swapping.
+# ext4, xfs and btrfs on loop devices, ext4 on one with sectors of 4096 bytes, and tmpfs; full and read-only ones too. The results are those of a run without swapping.
 # Exit 0: all as it should be, but for what a line says was skipped; 1: not; 77: all skipped, and why.
 set -u
 tidemill=$1 model=$2/tests/golden/models/llama_gqa_tied_f32
@@ -43,9 +43,9 @@ same() {
     echo "ok: $name ($(grep -c 'O_DIRECT is refused' "$folder/$name.err") without O_DIRECT)"
   fi
 }
-# mounted NAME KIND SIZE: makes $folder/mnt/NAME; else says why not.
+# mounted NAME KIND SIZE [SECTOR_BYTES]: makes $folder/mnt/NAME; else says why not.
 mounted() {
-  local name=$1 kind=$2 size=$3 where=$folder/mnt/$1
+  local name=$1 kind=$2 size=$3 sector=${4:-512} where=$folder/mnt/$1 device
   mkdir "$where"
   if [ "$kind" = tmpfs ]; then
     mount -t tmpfs -o "size=$size" tmpfs "$where" 2> /dev/null && return
@@ -54,7 +54,12 @@ mounted() {
     return 1
   else
     truncate -s "$size" "$folder/$name.img"
-    "mkfs.$kind" -q "$folder/$name.img" > /dev/null 2>&1 && mount -o loop "$folder/$name.img" "$where" 2> /dev/null && return
+    if device=$(losetup --find --show --sector-size "$sector" "$folder/$name.img" 2> /dev/null); then
+      "mkfs.$kind" -q "$device" > /dev/null 2>&1 && mount "$device" "$where" 2> /dev/null
+      local made=$?
+      losetup --detach "$device"  # goes once nothing is mounted from it
+      [ $made = 0 ] && return
+    fi
   fi
   echo "skipped: $name: cannot be made and mounted here"
   return 1
@@ -70,6 +75,10 @@ for kind in ext4 xfs btrfs tmpfs; do
   "$tidemill" bench io --swap-dir "$folder/mnt/$kind" --size 8MiB --bs 64KiB,1MiB --iodepth 4 --rw readwrite \
     --runtime 100ms --verify > /dev/null 2> "$folder/$kind.err" || fail "$kind: bench io --verify" $kind
 done
+if mounted sectors ext4 400M 4096; then
+  all+=("$folder/mnt/sectors")
+  same "ext4 with sectors of 4096 bytes" "$folder/mnt/sectors"
+fi
 [ ${#all[@]} -gt 0 ] || exit 77
 [ ${#all[@]} -lt 2 ] || same "all together" "${all[@]}"
 
@@ -83,5 +92,21 @@ if mounted small tmpfs 1M && mounted little tmpfs 1M; then
   for name in small little; do
     grep -q "$folder/mnt/$name has [0-9]* bytes free" "$folder/full.err" || fail "$name is not named with its free bytes" full
   done
+fi
+
+# refused_output NAME EXIT WORDS: a run into $folder/mnt/NAME/out ends with EXIT before its first step, and says WORDS.
+refused_output() {
+  local name=$1 want=$2 words=$3 code
+  train "$name" --output-dir "$folder/mnt/$name/out" --save-steps 1
+  code=$?
+  [ $code = "$want" ] || fail "output on $name: exit $code, not $want" "$name"
+  grep -q "$words" "$folder/$name.err" || fail "output on $name: does not say '$words'" "$name"
+  grep -q "^step 1" "$folder/$name.err" && fail "output on $name: found out after a step" "$name"
+  echo "output on $name: exit $code"
+}
+# Weights and a checkpoint take about 2 MiB.
+mounted scarce tmpfs 1M && refused_output scarce 3 "are needed and 1.00 MiB are free ('$folder/mnt/scarce/out')"
+if mounted readonly tmpfs 1M && mount -o remount,ro "$folder/mnt/readonly"; then
+  refused_output readonly 2 "cannot write into the output directory ($folder/mnt/readonly/out)"
 fi
 [ $failures = 0 ]
