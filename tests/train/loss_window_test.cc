@@ -76,15 +76,15 @@ TEST(LossWindow, EveryMicroBatchCountsWhereverTheOptimizerLives) {
   ExpectNear(whole_weights, run.Weights(), 1e-6);
 }
 
-TEST(LossWindow, ThreeHundredEqualGradientsAddUpInBf16) {
+TEST(LossWindow, FiveHundredAndTwelveEqualGradientsAddUpInBf16) {
   TinyRun run;
   run.WriteModel(TinyModel());
-  run.WriteRows(std::vector<nlohmann::json>(300, TinyRow(1, 3, 1)));
+  run.WriteRows(std::vector<nlohmann::json>(512, TinyRow(1, 3, 1)));
   const RunResult one = run.Train(Split(1, 1) + Flags{{"dtype", "bf16"}});
-  const RunResult many = run.Train(Split(1, 300) + Flags{{"dtype", "bf16"}});
+  const RunResult many = run.Train(Split(1, 512) + Flags{{"dtype", "bf16"}});
   ASSERT_TRUE(one.status.has_value()) << one.status.error().message;
   ASSERT_TRUE(many.status.has_value()) << many.status.error().message;
-  EXPECT_EQ(many.steps[0]["supervised_tokens"], 600);
+  EXPECT_EQ(many.steps[0]["supervised_tokens"], 1024);
   EXPECT_NEAR(Norm(many) / Norm(one), 1, 1e-3);  // an accumulator of 8 bits stalls at 256
 }
 

@@ -48,6 +48,39 @@ TEST(OutputFolder, HoldsEveryFileOfTheModelUnchanged) {
   EXPECT_EQ(nlohmann::json::parse(HeaderOf(result.weights))["__metadata__"]["format"], "pt");
 }
 
+TEST(OutputFolder, IsWhatExportMakesOfTheLastCheckpoint) {
+  TinyRun run;
+  TinyModel tiny(TinyConfig(), DType::kBf16);
+  tiny[kNorm].spec.dtype = DType::kF32;
+  run.WriteModel(tiny);
+  run.WriteTokenizer();
+  for (const char* name : {"generation_config.json", "tokenizer_config.json", "special_tokens_map.json"})
+    TinyRun::Write(run.model() + "/" + name, R"({"do_sample": false, "top_p": 0.6})");
+  TinyRun::Write(run.model() + "/chat_template.jinja", "{{ x }}\r\n");
+  const RunResult result =
+      run.Train({{"save-strategy", "steps"}, {"save-steps", "1"}, {"freeze", "embed_tokens"}, {"dtype", "bf16"}});
+  ASSERT_TRUE(result.status.has_value()) << result.status.error().message;
+  ExportOptions options;
+  options.checkpoint = run.output() + "/checkpoint-1";
+  options.output_dir = run.work() + "/exported";
+  const Status exported = Export(options);
+  ASSERT_TRUE(exported.has_value()) << exported.error().message;
+  for (const char* name : {"config.json", "tokenizer.json", "generation_config.json", "tokenizer_config.json",
+                           "special_tokens_map.json", "chat_template.jinja", "model.safetensors"}) {
+    const std::string made = GoldenRun::Read(run.output() + "/" + name);
+    ASSERT_FALSE(made.empty()) << name;
+    EXPECT_TRUE(made == GoldenRun::Read(options.output_dir + "/" + name)) << name;
+  }
+  options.save_dtype = DType::kF32;
+  options.output_dir = run.work() + "/wide";
+  ASSERT_TRUE(Export(options).has_value());
+  const std::string wide = GoldenRun::Read(options.output_dir + "/model.safetensors");
+  EXPECT_EQ(wide.size() - 8 - HeaderOf(wide).size(), 4 * tiny.parameters());
+  EXPECT_EQ(nlohmann::json::parse(GoldenRun::Read(options.output_dir + "/config.json"))["torch_dtype"], "float32");
+  EXPECT_TRUE(TinyRun::ReadTensors(options.output_dir + "/model.safetensors")["model.embed_tokens.weight"] ==
+              TinyRun::ReadTensors(run.model() + "/model.safetensors")["model.embed_tokens.weight"]);
+}
+
 TEST(OutputFolder, KeepsEachTensorsNameShapeAndType) {
   TinyRun run;
   TinyModel tiny(TinyConfig(), DType::kBf16);

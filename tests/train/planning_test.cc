@@ -89,6 +89,29 @@ TEST_F(PlanOfShapes, DoNotWrap) {
   EXPECT_GE(more, uint64_t{16} * 8192 * 2048 * 16 * sizeof(float));  // a boundary activation for each layer
 }
 
+TEST_F(PlanOfShapes, AreWhatTheRunMoves) {
+  run_.WriteModel(TinyModel());
+  std::vector<nlohmann::json> rows;
+  for (int row = 0; row < 4; ++row) rows.push_back(TinyRow(row, 16, 1));
+  run_.WriteRows(rows);
+  const Flags flags = run_.Everywhere("nvme") + Flags{{"max-length", "16"}, {"per-device-train-batch-size", "4"}};
+  const auto plan = run_.Plan(flags);
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  const RunResult result = run_.Train(flags);
+  ASSERT_TRUE(result.status.has_value()) << result.status.error().message;
+  const auto& moved = result.steps[0]["moved_bytes"];
+  size_t lane = 1;
+  for (const char* const name : {"upload", "download", "nvme_read", "nvme_write"}) {
+    EXPECT_GT(moved[name], 0) << name;
+    EXPECT_EQ(moved[name], plan->lanes[lane++].bytes) << name;
+  }
+  EXPECT_EQ(moved["nvme_write"], plan->nvme_bytes_written_per_step);
+  // What is registered with the kernel is said apart, and only where there is something to register it for.
+  EXPECT_GT(plan->pinned_bytes, 0U);
+  EXPECT_LT(plan->pinned_bytes, plan->tiers[1].peak_bytes);
+  EXPECT_EQ(run_.Plan(run_.Everywhere("host")).value_or(PlanReport{}).pinned_bytes, 0U);
+}
+
 TEST_F(PlanOfShapes, GiveFrozenTensorsNoState) {
   run_.WriteModel(TinyModel());
   const Flags on_device = run_.Everywhere("device");

@@ -138,6 +138,40 @@ TEST(Recovery, ARunThatIsDoneIsLeftAsItIs) {
   }
 }
 
+TEST(Recovery, AnotherNumberOfStepsIsSaidAndStretchesTheSchedule) {
+  TinyRun run;
+  run.WriteModel(TinyModel());
+  const Flags cosine{{"lr-scheduler-type", "cosine"}, {"save-strategy", "steps"}, {"save-steps", "4"}};
+  ASSERT_TRUE(run.Train(cosine + Flags{{"max-steps", "4"}}).status.has_value());
+  testing::internal::CaptureStderr();
+  const RunResult longer = run.Train(cosine + Flags{{"max-steps", "8"}} + kResume, false);
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(longer.status.has_value()) << longer.status.error().message;
+  EXPECT_NE(said.find("the number of steps changes from 4 to 8"), std::string::npos) << said;
+  ASSERT_EQ(longer.steps.size(), 8U);
+  for (const size_t step : {4U, 5U, 6U, 7U})
+    EXPECT_NEAR(longer.steps[step]["learning_rate"].get<double>(),
+                1e-2 * 0.5 * (1 + std::cos(M_PI * static_cast<double>(step) / 8)), 1e-9);
+}
+
+TEST(Recovery, WeightsThatAreNotFiniteEndTheRunAndNothingIsSaved) {
+  TinyRun run;
+  for (const float wrong : {INFINITY, NAN}) {
+    TinyModel tiny(TinyConfig(), DType::kBf16);
+    tiny["model.layers.1.mlp.down_proj.weight"].values[77] = wrong;
+    run.WriteModel(tiny);
+    for (const char* dtype : {"fp32", "bf16"}) {
+      const RunResult result = run.Train(kBf16Saving + Flags{{"dtype", dtype}, {"save-steps", "1"}});
+      ASSERT_FALSE(result.status.has_value()) << dtype;
+      EXPECT_EQ(result.status.error().code, ErrorCode::kNotFinite) << result.status.error().message;
+      EXPECT_NE(result.status.error().message.find("step 1"), std::string::npos) << result.status.error().message;
+      for (const auto& entry : fs::directory_iterator(run.output()))
+        EXPECT_FALSE(entry.path().filename().string().starts_with("checkpoint")) << entry.path();
+      EXPECT_FALSE(fs::exists(run.output() + "/model.safetensors"));
+    }
+  }
+}
+
 // In a child, which has its own signals: it is told to stop once its first step is on record.
 TEST(Recovery, ASignalSavesAndTheRunGoesOnBitForBit) {
   TinyRun run;

@@ -53,6 +53,7 @@ TEST(RunConfig, StartsWithTheDocumentedDefaults) {
   EXPECT_EQ(config.adam_beta2, 0.999);
   EXPECT_EQ(config.adam_epsilon, 1e-8);
   EXPECT_EQ(config.max_grad_norm, 1);
+  EXPECT_EQ(config.weight_decay, 0);
   EXPECT_EQ(config.seed, 42U);
   EXPECT_TRUE(config.shuffle && config.activation_checkpointing);
   EXPECT_FALSE(config.dtype.has_value() || config.save_dtype.has_value());
@@ -110,6 +111,7 @@ TEST(RunConfig, RefusesValuesOutOfRangeByName) {
 TEST(RunConfig, NeverIgnoresWhatIsNotBuilt) {
   EXPECT_EQ(ErrorOf({{"trace", "t.json"}}), "--trace is not available in this build");
   EXPECT_EQ(ErrorOf({{"packing", "yes"}}), "--packing is not available in this build with 'true'");
+  EXPECT_EQ(ErrorOf({{"world-size", "2"}}), "--world-size is not available in this build");
   EXPECT_EQ(ErrorOf({{"device", "cuda:1"}}), "--device is not available in this build with 'cuda:1'");
   EXPECT_EQ(ErrorOf({{"packing", "false"}, {"world-size", "1"}, {"state-dtype", "float32"}}), "no error");
 }
