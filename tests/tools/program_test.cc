@@ -1,30 +1,15 @@
 // The built program as a user meets it: exit status, one error line, what goes where.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "tests/tools/run_program.h"
 #include "tools/exit_code.h"
 
 namespace tidemill::tools {
 namespace {
-
-struct Outcome {
-  int status = 0;
-  std::string text;
-};
-
-// Runs the program in a shell; `arguments` say where its output goes.
-Outcome RunProgram(const std::string& arguments) {
-  Outcome outcome;
-  std::FILE* pipe = popen((std::string(TIDEMILL_PROGRAM) + " " + arguments).c_str(), "r");
-  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) outcome.text += static_cast<char>(c);
-  outcome.status = WEXITSTATUS(pclose(pipe));
-  return outcome;
-}
 
 TEST(Program, AnswersHelpAndVersionOnStdout) {
   EXPECT_EQ(RunProgram("--version 2>/dev/null").text.substr(0, 9), "tidemill ");
