@@ -1,14 +1,20 @@
 #include "io/open_engine.h"
 
+#include <array>
 #include <utility>
 
 namespace tidemill::io {
 
+namespace {
+constexpr std::array<std::string_view, 4> kNames{"auto", "io_uring", "libaio", "posix"};  // by EngineChoice
+}
+
+std::string_view Name(EngineChoice choice) { return kNames[static_cast<size_t>(choice)]; }
+
 Result<EngineChoice> ParseEngineChoice(std::string_view text) {
-  if (text == "auto") return EngineChoice::kAuto;
-  if (text == "io_uring") return EngineChoice::kIoUring;
-  if (text == "libaio") return EngineChoice::kLibaio;
-  if (text == "posix") return EngineChoice::kPosix;
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i] == text) return static_cast<EngineChoice>(i);
+  }
   return Fail(ErrorCode::kInvalidArgument,
               "unknown I/O engine '" + std::string(text) + "': choose auto, io_uring, libaio or posix");
 }

@@ -19,6 +19,7 @@ enum class EngineChoice { kAuto, kIoUring, kLibaio, kPosix };
 
 // "auto", "io_uring", "libaio", "posix": the values of --io-engine. kInvalidArgument for anything else.
 Result<EngineChoice> ParseEngineChoice(std::string_view text);
+std::string_view Name(EngineChoice choice);
 
 struct EngineOptions {
   EngineChoice choice = EngineChoice::kAuto;

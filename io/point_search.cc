@@ -46,6 +46,7 @@ Result<std::vector<size_t>> Halve(size_t candidates, size_t reference, const Sea
 }
 
 bool FasterInEveryTurn(const Finalist& one, const Finalist& other) {
+  if (one.rates.size() < SearchPlan::kTurnsToTell) return false;
   for (size_t turn = 0; turn < one.rates.size(); ++turn) {
     if (one.rates[turn] <= other.rates[turn]) return false;
   }
@@ -75,12 +76,12 @@ double Finalist::Spread() const { return SpreadOf(rates); }
 
 Result<SearchOutcome> FindFastest(size_t candidates, size_t reference, const SearchPlan& plan, const SearchClock& clock,
                                   const MeasureCandidate& measure) {
-  TM_CHECK(reference < candidates && plan.finalists > 0);
+  TM_CHECK(reference < candidates && plan.finalists >= 2 && plan.final_rounds >= SearchPlan::kFewestTurns);
   SearchOutcome outcome;
   TM_ASSIGN_OR_RETURN(const std::vector<size_t> last,
                       Halve(candidates, reference, plan, clock, measure, outcome.measured));
   for (const size_t candidate : last) outcome.finalists.push_back({candidate, {}});
-  for (size_t turn = 0; turn < std::max(plan.final_rounds, SearchPlan::kFewestTurns); ++turn) {
+  for (size_t turn = 0; turn < plan.final_rounds; ++turn) {
     if (turn >= SearchPlan::kFewestTurns && clock.final_over()) break;
     for (size_t i = 0; i < last.size(); ++i) {
       Finalist& finalist = outcome.finalists[turn % 2 == 0 ? i : last.size() - 1 - i];

@@ -5,8 +5,9 @@
 //               `finalists` are left. Neighbouring rounds go through them in opposite order, so that a drift of the
 //               machine favours nobody.
 //   The final   the finalists and the reference take turns, `final_rounds` times.
-//   The choice  a finalist replaces the reference only if it was faster in every turn: with 7 turns, one in 128 does so
-//               by chance. Of several the one with the highest median.
+//   The choice  a finalist replaces the reference only if it was faster in every one of at least kTurnsToTell turns:
+//   one
+//               that is no faster does so by chance once in 128 times. Of several the one with the highest median.
 //   Time        when halving's time is up, the best so far are the finalists; the final has at least kFewestTurns.
 #pragma once
 
@@ -19,9 +20,9 @@
 namespace tidemill::io {
 
 struct SearchPlan {
-  static constexpr size_t kFewestTurns = 3;
-  size_t finalists = 4;  // at least 1; the reference may be one more
-  size_t final_rounds = 7;
+  static constexpr size_t kFewestTurns = 3, kTurnsToTell = 7;
+  size_t finalists = 4;        // at least 2; the reference may be one more
+  size_t final_rounds = 7;     // at least kFewestTurns; of fewer than kTurnsToTell nothing is concluded
   double first_seconds = 0.1;  // of a measurement in the first round
   double final_seconds = 0.5;
 };

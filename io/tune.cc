@@ -83,8 +83,8 @@ Status Tuner::OpenFiles() {
     std::error_code error;
     const std::string path = std::filesystem::canonical(directory, error);
     if (error)
-      return Fail(ErrorCode::kIo, "cannot use the swap directory (" + directory + ": " + error.message() +
-                                      "): make it, or name another");
+      return Fail(ErrorCode::kInvalidArgument, "cannot use the swap directory (" + directory + ": " + error.message() +
+                                                   "): make it, or name another");
     if (!seen.insert(path).second)
       return Fail(ErrorCode::kInvalidArgument, "--swap-dir names '" + directory + "' twice: give each directory once");
     struct stat info {};

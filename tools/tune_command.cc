@@ -34,9 +34,9 @@ Status CheckOutput(const std::string& output) {
     return Fail(ErrorCode::kInvalidArgument, "tune needs a file to write its profile to: pass --output profile.json");
   const std::filesystem::path parent = std::filesystem::path(output).parent_path();
   if (::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) != 0)
-    return Fail(ErrorCode::kIo, "cannot write the profile (" + output +
-                                    "): pass an --output in a folder that is there "
-                                    "and writable");
+    return Fail(ErrorCode::kInvalidArgument, "cannot write the profile (" + output +
+                                                 "): pass an --output in a folder that is there "
+                                                 "and writable");
   if (std::filesystem::is_directory(output))
     return Fail(ErrorCode::kInvalidArgument, "--output is a folder (" + output + "): name a file in it");
   return Ok();

@@ -32,13 +32,14 @@ __attribute__((format(printf, 1, 2))) std::string Print(const char* format, ...)
 
 std::string Gb(double bytes_per_s) { return Print("%.3g GB/s", bytes_per_s / 1e9); }
 
-std::string EngineName(io::EngineChoice choice) {
-  constexpr std::array<const char*, 4> kNames{"auto", "io_uring", "libaio", "posix"};
-  return kNames[static_cast<size_t>(choice)];
+// A direction that moved nothing in the time it had was not measured: a profile has rates above 0 only.
+std::optional<double> Measured(double rate) {
+  const double whole = std::round(rate);
+  return whole > 0 ? std::optional(whole) : std::nullopt;
 }
 
 std::string PointText(const io::BenchPoint& point) {
-  return EngineName(point.engine) + ", bs " + FormatBytes(point.block_bytes) + ", iodepth " +
+  return std::string(io::Name(point.engine)) + ", bs " + FormatBytes(point.block_bytes) + ", iodepth " +
          std::to_string(point.depth) + ", numjobs " + std::to_string(point.jobs);
 }
 
@@ -85,7 +86,7 @@ ordered_json FinalistJson(const io::TuneResult& tuned, const io::Finalist& final
   const io::BenchPoint& point = tuned.candidates[finalist.candidate];
   std::vector<double> turns;
   for (const double rate : finalist.rates) turns.push_back(rate / 1e9);
-  return {{"engine", EngineName(point.engine)},
+  return {{"engine", io::Name(point.engine)},
           {"rw", io::Name(point.mix)},
           {"bs_bytes", point.block_bytes},
           {"iodepth", point.depth},
@@ -140,11 +141,11 @@ IoProfile MakeProfile(const io::TuneResult& tuned, const HostRates& host) {
     entry.bs_bytes = tuned.point.block_bytes;
     entry.iodepth = tuned.point.depth;
     entry.numjobs = tuned.point.jobs;
-    entry.read_bytes_per_s = std::round(rates.read_bytes_per_s);
-    entry.write_bytes_per_s = std::round(rates.written_bytes_per_s);
-    entry.mixed_read_bytes_per_s = std::round(rates.together.read_bytes_per_s);
-    entry.mixed_write_bytes_per_s = std::round(rates.together.written_bytes_per_s);
-    entry.latency_us = rates.block_latency_us;
+    entry.read_bytes_per_s = Measured(rates.read_bytes_per_s);
+    entry.write_bytes_per_s = Measured(rates.written_bytes_per_s);
+    entry.mixed_read_bytes_per_s = Measured(rates.together.read_bytes_per_s);
+    entry.mixed_write_bytes_per_s = Measured(rates.together.written_bytes_per_s);
+    if (rates.block_latency_us > 0) entry.latency_us = rates.block_latency_us;
     profile.swap_dirs.push_back(std::move(entry));
   }
   if (host.dram_bytes_per_s.has_value()) profile.dram_bytes_per_s = std::round(*host.dram_bytes_per_s);

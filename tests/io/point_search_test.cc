@@ -52,7 +52,7 @@ TEST(FindFastest, MeasuresSurvivorsTwiceAsLongAndHalfAsMany) {
 
 TEST(FindFastest, NeighbouringRoundsGoInOppositeOrder) {
   FakeMachine machine{.rates = {8, 7, 6, 5, 4, 3, 2, 1}};
-  const SearchPlan plan{.finalists = 1, .final_rounds = 3};
+  const SearchPlan plan{.finalists = 2, .final_rounds = 3};
   ASSERT_TRUE(FindFastest(8, 0, plan, Endless(), machine.Measure()));
   std::vector<size_t> order;
   for (const auto& [candidate, seconds] : machine.asked) order.push_back(candidate);
@@ -81,13 +81,15 @@ TEST(FindFastest, FindsARealDifferenceThroughNoise) {
   }
 }
 
-TEST(FindFastest, EndsWithTheBestSoFarWhenTimeIsUp) {
+TEST(FindFastest, KeepsTheReferenceWhenTimeIsUpBeforeItCanTell) {
   FakeMachine machine{.rates = std::vector<double>(100, 1.0)};
   machine.rates[3] = 2;
   const SearchClock clock{[&] { return machine.asked.size() >= 10; }, [] { return true; }};
   const auto outcome = FindFastest(100, 50, {}, clock, machine.Measure()).value();
   EXPECT_EQ(outcome.measured, 10U);
-  EXPECT_EQ(outcome.finalists[0].candidate, 3U);
+  EXPECT_FALSE(outcome.above_noise);
+  EXPECT_EQ(outcome.finalists[0].candidate, 50U);
+  EXPECT_EQ(outcome.finalists[1].candidate, 3U);
   EXPECT_EQ(outcome.finalists[0].rates.size(), SearchPlan::kFewestTurns);
   for (const Finalist& finalist : outcome.finalists)
     EXPECT_TRUE(finalist.candidate < 10 || finalist.candidate == 50) << finalist.candidate;

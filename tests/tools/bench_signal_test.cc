@@ -69,7 +69,7 @@ TEST_F(BenchSignals, TuneRefusesAnOutputBeforeItMeasures) {
     return status;
   };
   EXPECT_EQ(refused({"tune", "--swap-dir", swap()}), 2);
-  EXPECT_EQ(refused({"tune", "--swap-dir", swap(), "--output", work_ + "/none/p.json"}), 1);
+  EXPECT_EQ(refused({"tune", "--swap-dir", swap(), "--output", work_ + "/none/p.json"}), 2);
   EXPECT_EQ(refused({"tune", "--swap-dir", swap(), "--output", swap()}), 2);
 }
 

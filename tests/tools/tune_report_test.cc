@@ -59,6 +59,19 @@ TEST(TuneReport, WritesAProfileThatReadsBackAsTheSameBytes) {
   EXPECT_EQ(read->adam, Host().adam);
 }
 
+TEST(TuneReport, AProfileHasNoRateThatWasNotMeasured) {
+  io::TuneResult tuned = Tuned();
+  io::DirectoryRates& rates = tuned.directories.front();
+  rates.read_bytes_per_s = rates.block_latency_us = rates.together.written_bytes_per_s = 0;
+  const std::string text = FormatIoProfile(MakeProfile(tuned, Host()));
+  const auto read = train::ParseIoProfile(text, "a.json");
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_FALSE(read->swap_dirs.front().read_bytes_per_s.has_value());
+  EXPECT_FALSE(read->swap_dirs.front().latency_us.has_value());
+  EXPECT_FALSE(read->swap_dirs.front().mixed_write_bytes_per_s.has_value());
+  EXPECT_TRUE(read->swap_dirs.front().write_bytes_per_s.has_value());
+}
+
 TEST(TuneReport, LeavesOutWhatWasNotMeasured) {
   HostRates host;
   host.cores = 1;
