@@ -34,7 +34,8 @@ namespace tidemill::cpu_adam {
 struct Fp32Master {  // fp32 compute: the parameter is the master
   float* master;
 };
-struct SplitMasterView {  // bf16 compute copy and the master's low halves (DESIGN "split master"): both rewritten
+struct SplitMasterView {  // bf16 compute copy and the master's low halves (docs/ARCHITECTURE.md, split master): both
+                          // rewritten
   uint16_t* param;
   uint16_t* rest;
 };

@@ -38,7 +38,7 @@ struct Fp32MasterStream {
   float* master;
 };
 
-// DESIGN "split master": param = (x + 0x8000) >> 16, rest = x & 0xffff.
+// Split master (docs/ARCHITECTURE.md): param = (x + 0x8000) >> 16, rest = x & 0xffff.
 template <typename S>
 struct SplitMasterStream {
   static constexpr bool kPrefetch = true;

@@ -1,4 +1,4 @@
-// What `bench io` says: a table and remarks for people, INTERFACE's JSON for machines.
+// What `bench io` says: a table and remarks for people, JSON for machines.
 #pragma once
 
 #include <set>

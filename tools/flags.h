@@ -1,6 +1,6 @@
 // The words of a command line, checked against a table of flags.
 //
-// A parser of our own, because what INTERFACE asks for is what the packaged one does not do: values that hold commas
+// A parser of our own, because what the flags need is what the packaged one does not do: values that hold commas
 // stay whole, one flag may take several words ("--train-data A B"), a truth value may be left out ("--packing") or
 // follow ("--shuffle false"), '_' and '-' are the same in names, and the table is shared with the JSON configuration.
 //

@@ -1,4 +1,4 @@
-// The program: finds the subcommand, parses its flags, runs it, and ends with the status of INTERFACE.
+// The program: finds the subcommand, parses its flags, runs it, and ends with the status of tools/exit_code.h.
 #include <fcntl.h>
 #include <signal.h>
 

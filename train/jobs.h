@@ -15,7 +15,7 @@
 
 namespace tidemill::train {
 
-// Fine-tunes: writes the output folder of INTERFACE.
+// Fine-tunes: writes the output folder (docs/USER_GUIDE.md).
 Status Train(const RunConfig& config);
 
 struct EvalReport {

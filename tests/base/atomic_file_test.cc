@@ -41,7 +41,7 @@ TEST_F(AtomicFileTest, ReplacesWhatAKilledProcessLeft) {
   EXPECT_EQ(Listing(), "state.json");
 }
 
-TEST_F(AtomicFileTest, AFullDiskIsNamedAndKeepsTheOldFile) {  // FIELD_REPORTS B32
+TEST_F(AtomicFileTest, AFullDiskIsNamedAndKeepsTheOldFile) {
   Write("state.json", "old");
   const FileSizeLimit limit(1000);
   const Status status = WriteFileAtomically(Path("state.json"), std::string(1001, 'x'));

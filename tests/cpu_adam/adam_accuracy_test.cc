@@ -87,12 +87,11 @@ float StepOne(float p, float g, double lr, double weight_decay) {
   return p;
 }
 
-// FIELD_REPORTS B28.
 TEST(AdamAccuracy, DecayIsDecoupledFromTheGradient) { EXPECT_NEAR(StepOne(1, 1, 0.1, 0.1), 0.89F, 1e-6); }
 TEST(AdamAccuracy, ATensorWithoutDecayKeepsItsValueUnderAZeroGradient) { EXPECT_EQ(StepOne(1, 0, 0.1, 0), 1.0F); }
 TEST(AdamAccuracy, DecayAloneShrinksAWeightUnderAZeroGradient) { EXPECT_NEAR(StepOne(1, 0, 0.1, 0.1), 0.99F, 1e-7); }
 
-// FIELD_REPORTS B26: updates below half an ulp of bf16 add up, because the master has the bits that the copy lacks.
+// Updates below half an ulp of bf16 add up, because the master has the bits that the copy lacks.
 TEST(AdamAccuracy, SmallUpdatesOfABf16WeightAddUp) {
   const SplitBits one = SplitMaster(1.0F);
   std::vector<uint16_t> param(33, one.param), rest(33, one.rest);
@@ -110,7 +109,7 @@ TEST(AdamAccuracy, SmallUpdatesOfABf16WeightAddUp) {
   }
 }
 
-// FIELD_REPORTS B49: no instruction set flushes what is below the smallest normal number.
+// No instruction set flushes what is below the smallest normal number.
 TEST(AdamAccuracy, DenormalMomentsDecayAsTheyShouldOnEveryInstructionSet) {
   constexpr size_t kCount = 33;
   for (const Isa isa : SupportedIsas()) {

@@ -25,7 +25,6 @@ TEST(AdamBench, ReportsARowPerInstructionSetStateAndForm) {
   }
 }
 
-// FIELD_REPORTS B49.
 TEST(AdamBench, TheSelfCheckPassesOnEveryInstructionSet) {
   const auto checked = CheckKernels(SupportedIsas());
   ASSERT_TRUE(checked.has_value()) << checked.error().message;

@@ -233,7 +233,7 @@ TEST(StateEncoding, TheSecondMomentDecaysAlthoughAStepIsBelowTheSpacing) {
   }
 }
 
-// FIELD_REPORTS B26 without a master: single weights stall or jump, but their mean moves as an fp32 master would.
+// Without a master: single weights stall or jump, but their mean moves as an fp32 master would.
 TEST(StateEncoding, ABf16MasterMovesOnAverage) {
   constexpr size_t kCount = 1 << 14;
   std::vector<uint16_t> param(kCount, RoundToBf16Even(1.0F));

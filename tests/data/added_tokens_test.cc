@@ -1,4 +1,4 @@
-// Field report B41: the flags of added tokens, and special strings inside a text. Values checked with the reference.
+// The flags of added tokens, and special strings inside a text. Values checked with the reference.
 #include "data/added_tokens.h"
 
 #include "tests/data/tokenizer_fixture.h"

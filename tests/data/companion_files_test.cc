@@ -10,7 +10,7 @@ namespace {
 
 using CompanionFilesTest = FileTest;
 
-TEST_F(CompanionFilesTest, CopiesWhatBelongsToTheModelUnchanged) {  // FIELD_REPORTS B15
+TEST_F(CompanionFilesTest, CopiesWhatBelongsToTheModelUnchanged) {
   const std::vector<std::string> companions{
       "added_tokens.json",       "chat_template.jinja", "config.json",
       "generation_config.json",  "merges.txt",          "preprocessor_config.json",
@@ -40,7 +40,7 @@ TEST_F(CompanionFilesTest, FollowsLinksAndPassesByFilesBeyondTheLimit) {
   EXPECT_EQ(Read("out/tokenizer.json"), "{}");
 }
 
-// FIELD_REPORTS B16: the key that came in says what the weights are.
+// The key that came in says what the weights are.
 TEST_F(CompanionFilesTest, RewritesTheDtypeKeyThatCameInAndNothingElse) {
   const std::string front = "{\n \"zeta\": 1e-05, \"nested\": {\"torch_dtype\": \"float16\"},\n \"",
                     back = ",\n \"alpha\":[ ]}\n";

@@ -57,7 +57,7 @@ TEST_F(DatasetTest, TakesIdsAndLabelsAsTheyAre) {
   EXPECT_EQ(dataset->LongestRowUpperBound(), 3u);
 }
 
-// Field report B45: a prompt of 3, an answer of 2 and the end token.
+// A prompt of 3, an answer of 2 and the end token.
 TEST_F(DatasetTest, SupervisesTheAnswerAndItsEndAndNothingElse) {
   const std::string record = "{\"input_ids\":[1,2,3,4,5,258],\"labels\":[-100,-100,-100,4,5,258]}\n";
   for (const auto& [max_length, supervised] : {std::pair{6, 3}, {1000, 3}, {5, 2}, {3, 0}}) {
@@ -72,7 +72,7 @@ TEST_F(DatasetTest, SupervisesTheAnswerAndItsEndAndNothingElse) {
   }
 }
 
-// Field report B08, at the level of a row: one end token each, and it is a label. B45: none where the row was cut.
+// At the level of a row: one end token each, and it is a label. And none where the row was cut.
 TEST_F(DatasetTest, EndsATextOnceAndACutTextNever) {
   const DatasetOptions with_end{.vocab_size = 300, .append_eos = 258};
   EXPECT_EQ(TextRow("abc", with_end), (Ids{257, 'a', 'b', 'c', 258}));
@@ -83,7 +83,6 @@ TEST_F(DatasetTest, EndsATextOnceAndACutTextNever) {
   EXPECT_EQ(TextRow("abc", {.max_length = 5, .vocab_size = 300, .append_eos = 258}).back(), 258);
 }
 
-// Field report B12.
 TEST_F(DatasetTest, ATextThatBeginsWithTheBosGetsNoSecondOne) {
   EXPECT_EQ(TextRow("<s>hi", {.vocab_size = 300}), (Ids{257, 256}));
   EXPECT_EQ(TextRow("hi", {.vocab_size = 300}), (Ids{257, 256}));
@@ -95,7 +94,7 @@ TEST_F(DatasetTest, ATextThatBeginsWithTheBosGetsNoSecondOne) {
   EXPECT_EQ(TextRow("", {.vocab_size = 300}), (Ids{257, 258}));
 }
 
-// Field report B41: the policy for special strings in a corpus, its switch, and the count.
+// The policy for special strings in a corpus, its switch, and the count.
 TEST_F(DatasetTest, ParsesSpecialStringsOrSpellsThemOutAndCountsThem) {
   EXPECT_EQ(TextRow("a</s>b", {.vocab_size = 300}), (Ids{257, 'a', 258, 'b'}));
   EXPECT_EQ(TextRow("a</s>", {.vocab_size = 300, .parse_special_tokens = false}), (Ids{257, 'a', '<', '/', 's', '>'}));
@@ -104,7 +103,6 @@ TEST_F(DatasetTest, ParsesSpecialStringsOrSpellsThemOutAndCountsThem) {
   EXPECT_EQ(dataset->SpecialTokensInTexts(), 2u);
 }
 
-// Field report B42.
 TEST_F(DatasetTest, RefusesIdsThatTheModelDoesNotHave) {
   EXPECT_EQ(ErrorOf("d.jsonl", "{\"input_ids\":[1]}\n{\"input_ids\":[0,300]}\n"),
             "input_ids[1] of sample 1 is 300 (d.jsonl:2): the model has ids 0 to 299");

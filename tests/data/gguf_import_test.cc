@@ -63,11 +63,11 @@ TEST_F(GgufImportTest, Qwen2KeepsItsRowsAndHasBiases) {
   EXPECT_EQ(Load("model.layers.0.self_attn.k_proj.bias"), Counting(4, 50));
   const std::string config = Read("out/config.json");
   EXPECT_TRUE(Contains(config, "\"Qwen2ForCausalLM\"")) << config;
-  EXPECT_TRUE(Contains(config, "\"tie_word_embeddings\": true")) << config;  // FIELD_REPORTS B06 (a): no second head
+  EXPECT_TRUE(Contains(config, "\"tie_word_embeddings\": true")) << config;  // no second head
   EXPECT_EQ(ModelFolder::Open(Path("out")).value().Find("lm_head.weight"), nullptr);
 }
 
-TEST_F(GgufImportTest, RoundsToTheWantedTypeAndSaysSo) {  // FIELD_REPORTS B16
+TEST_F(GgufImportTest, RoundsToTheWantedTypeAndSaysSo) {
   for (const auto& [dtype, name] : {std::pair(DType::kBf16, "bfloat16"), {DType::kF16, "float16"}}) {
     EXPECT_EQ(Import({}, dtype).value().bytes, 880U);
     EXPECT_TRUE(Contains(Read("out/config.json"), std::string("\"torch_dtype\": \"") + name + "\""));

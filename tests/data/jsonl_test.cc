@@ -1,4 +1,4 @@
-// Field report B43: what JSON lines files look like in the wild.
+// What JSON lines files look like in the wild.
 #include <string>
 
 #include "data/dataset.h"

@@ -112,7 +112,7 @@ TEST_F(ModelFolderTest, NamesTheShardThatIsTruncated) {
   EXPECT_TRUE(Contains(OpenRefusal(), Path("s1.safetensors")));
 }
 
-// FIELD_REPORTS B06 (b, c): a head that is there beside a tied embedding is either a copy or a contradiction.
+// A head that is there beside a tied embedding is either a copy or a contradiction.
 TEST_F(ModelFolderTest, TellsACopiedHeadFromADifferentOne) {
   const std::string header = R"({"embed":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                              R"("copy":{"dtype":"BF16","shape":[2],"data_offsets":[8,12]},)"

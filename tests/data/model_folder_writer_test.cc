@@ -55,7 +55,7 @@ TEST_F(ModelFolderWriterTest, WritesOneFileWhenItFits) {
 }
 
 TEST_F(ModelFolderWriterTest,
-       WritesShardsAndTheirIndex) {  // FIELD_REPORTS B15, B16: metadata, total_size, dtype per tensor
+       WritesShardsAndTheirIndex) {  // metadata, total_size, dtype per tensor
   ASSERT_TRUE(Save("out", 44, 2).has_value());
   EXPECT_EQ(Listing("out"),
             "model-00001-of-00003.safetensors model-00002-of-00003.safetensors model-00003-of-00003.safetensors "
@@ -108,7 +108,7 @@ TEST_F(ModelFolderWriterTest, ASaveThatIsNotCommittedLeavesTheFolderAsItWas) {
   EXPECT_EQ(Load("out", "a"), std::vector<float>(10, 1));
 }
 
-TEST_F(ModelFolderWriterTest, AFullDiskLeavesTheLastSaveWhole) {  // FIELD_REPORTS B32
+TEST_F(ModelFolderWriterTest, AFullDiskLeavesTheLastSaveWhole) {
   ASSERT_TRUE(Save("out", 44, 1).has_value());
   const std::string before = Listing("out");
   {

@@ -72,7 +72,7 @@ TEST_F(SafetensorsReaderTest, RefusesToReadIntegersAsWeights) {
   EXPECT_TRUE(Contains(status.error().message, "tensor 'w' holds I32")) << status.error().message;
 }
 
-// FIELD_REPORTS B47: header lengths 8k+1 to 8k+7 put the payload on any byte.
+// Header lengths 8k+1 to 8k+7 put the payload on any byte.
 TEST_F(SafetensorsReaderTest, TakesPayloadsThatStartAtAnyByte) {
   std::vector<uint16_t> bf16(50'000);  // more than one buffer
   for (size_t i = 0; i < bf16.size(); ++i) bf16[i] = static_cast<uint16_t>(0x3f00 + i % 251);

@@ -83,7 +83,7 @@ TEST_F(SafetensorsWriterTest, RefusesNamesThatAreThereTwice) {
   EXPECT_EQ(Listing(), "");
 }
 
-TEST_F(SafetensorsWriterTest, AFullDiskIsNamedAndTheOldFileStaysWhole) {  // FIELD_REPORTS B32
+TEST_F(SafetensorsWriterTest, AFullDiskIsNamedAndTheOldFileStaysWhole) {
   Write("m.safetensors", "the last save");
   {
     const FileSizeLimit limit(4096);

@@ -1,4 +1,4 @@
-// Field report B14 b: what a stream of ids prints is valid UTF-8 at every moment, and the same in the end.
+// What a stream of ids prints is valid UTF-8 at every moment, and the same in the end.
 #include "data/stream_decoder.h"
 
 #include <random>

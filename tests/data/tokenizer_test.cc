@@ -38,7 +38,6 @@ TEST_P(TokenizerGolden, GivesTheReferencesIdsAndTexts) {
   }
 }
 
-// Field report B07.
 TEST(Tokenizer, TakesMergesAsTextAndAsPairsAlike) {
   json file = ReadJson(GoldenPath("gpt2_like/tokenizer.json"));
   const auto as_text = Tokenizer::Parse(file.dump(), "text");
@@ -74,7 +73,7 @@ TEST(Tokenizer, NamesTheMergeAndTheTokenThatAreMissing) {
   EXPECT_NE(result.error().message.find("needs token 'hih'"), std::string::npos) << result.error().message;
 }
 
-// Field report B14 c: the merge loop must not be quadratic. No clock here: a quadratic one would run into the timeout.
+// The merge loop must not be quadratic. No clock here: a quadratic one would run into the timeout.
 TEST(Tokenizer, EncodesAMillionTimesTheSameLetter) {
   const auto tokenizer =
       Tiny({.more_vocab = R"(,"aa":257,"aaaa":258,"aaaaaaaa":259)", .merges = R"(["a a","aa aa","aaaa aaaa"])"});

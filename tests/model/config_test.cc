@@ -77,7 +77,7 @@ TEST(ModelConfig, ReadsTheSpellingOfTransformers5) {
   EXPECT_EQ(c.rope.factor, 4);
 }
 
-TEST(ModelConfig, TakesRopeSettingsOfEveryGeneration) {  // field report B02
+TEST(ModelConfig, TakesRopeSettingsOfEveryGeneration) {
   const auto rope = [](Json scaling) { return Parsed(With(Tiny(), "rope_scaling", std::move(scaling))).rope; };
   EXPECT_EQ(rope(nullptr).type, RopeConfig::Type::kDefault);
   EXPECT_EQ(rope({{"rope_type", "default"}}).type, RopeConfig::Type::kDefault);
@@ -99,7 +99,7 @@ TEST(ModelConfig, TakesRopeSettingsOfEveryGeneration) {  // field report B02
   ExpectRefused(With(Tiny(), "rope_scaling", {{"type", "linear"}}), {"factor"});
 }
 
-TEST(ModelConfig, ReadsHeadDimOrDerivesIt) {  // field report B39
+TEST(ModelConfig, ReadsHeadDimOrDerivesIt) {
   Json json = With(With(With(Tiny(), "hidden_size", 56), "num_attention_heads", 3), "num_key_value_heads", 1);
   ExpectRefused(json, {"head_dim", "3", "56"});
   ExpectRefused(With(json, "head_dim", nullptr), {"head_dim"});

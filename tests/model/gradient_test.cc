@@ -86,7 +86,7 @@ TEST(Gradients, WithNormsOfQueriesAndKeysBiasesAndATiedHead) {
   ExpectGradientsMatchDifferences(c);
 }
 
-TEST(Gradients, WithHeadsThatDoNotDivideTheHiddenSize) {  // field report B39
+TEST(Gradients, WithHeadsThatDoNotDivideTheHiddenSize) {
   ModelConfig c = Small();
   c.hidden = 56, c.heads = 3, c.kv_heads = 1, c.head_dim = 32;
   ExpectGradientsMatchDifferences(c);
@@ -99,7 +99,7 @@ TEST(Gradients, WithAWindowInOneLayerAndLinearScaling) {
   ExpectGradientsMatchDifferences(c);
 }
 
-TEST(Gradients, OfATiedMatrixAreTheSumOfItsTwoUses) {  // field report B06
+TEST(Gradients, OfATiedMatrixAreTheSumOfItsTwoUses) {
   ModelConfig tied = Small(), untied = Small();
   tied.tied = true;
   const NamedTensors weights = RandomWeights(tied);
@@ -113,7 +113,7 @@ TEST(Gradients, OfATiedMatrixAreTheSumOfItsTwoUses) {  // field report B06
               parts.at("model.embed_tokens.weight")[i] + parts.at("lm_head.weight")[i]);
 }
 
-TEST(LayerSizes, NeverShrinkAsRowsGrowAndDoNotWrap) {  // field report B20
+TEST(LayerSizes, NeverShrinkAsRowsGrowAndDoNotWrap) {
   ModelConfig c = Small();
   for (int64_t rows = 1; rows < 100; ++rows) {
     EXPECT_LE(KeptFloats(c, rows), KeptFloats(c, rows + 1));

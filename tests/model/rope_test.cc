@@ -7,7 +7,7 @@
 namespace tidemill::model {
 namespace {
 
-TEST(InverseFrequencies, OfLlama3AreThoseOfTheReference) {  // field report B02
+TEST(InverseFrequencies, OfLlama3AreThoseOfTheReference) {
   const RopeConfig plain{.theta = 500000};
   const RopeConfig scaled{.type = RopeConfig::Type::kLlama3,
                           .theta = 500000,

@@ -22,7 +22,7 @@ int64_t ParameterCount(const ModelConfig& config) {
   return count;
 }
 
-TEST(ModelTensors, CountsOfKnownModelsAreRight) {  // field reports B06 and B20
+TEST(ModelTensors, CountsOfKnownModelsAreRight) {
   EXPECT_EQ(ParameterCount(Shape(128256, 4096, 14336, 32, 32, 8, 128, false)), 8030261248);
   EXPECT_EQ(ParameterCount(Shape(128256, 16384, 53248, 126, 128, 8, 128, false)), 405853388800);
   EXPECT_EQ(ParameterCount(Shape(128256, 2048, 8192, 16, 32, 8, 64, true)), 1235814400);

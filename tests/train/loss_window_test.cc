@@ -132,7 +132,7 @@ TEST(LossWindow, EveryTextHasItsEndSupervisedAndNoPadding) {
   EXPECT_NEAR(Loss(result), (sums[0] + sums[1]) / 13, 1e-5);
 }
 
-// Field report B41: text of others that spells a control token becomes one, so its reader is told.
+// Text of others that spells a control token becomes one, so its reader is told.
 TEST(TrainingTexts, ThatSpellOutSpecialTokensAreCountedInTheLog) {
   TinyRun run;
   run.WriteModel(TinyModel());

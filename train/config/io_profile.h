@@ -1,4 +1,4 @@
-// profile.json: what `tune` measured on a machine, and `plan` and `train` believe. INTERFACE §4 has its keys.
+// profile.json: what `tune` measured on a machine, and `plan` and `train` believe. Its keys: docs/USER_GUIDE.md.
 //
 // A rate that is absent was not measured. Rates are of one machine and one set of directories, so a run's swap
 // directories must all be in it; what else it has is not used.

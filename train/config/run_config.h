@@ -1,4 +1,4 @@
-// A training run as its flags describe it: INTERFACE §2, typed, in range, and consistent.
+// A training run as its flags describe it: typed, in range, and consistent.
 //
 //   Ownership   plain values.
 //   Errors      kInvalidArgument, naming the flag (or the file and the JSON path) and what to do.

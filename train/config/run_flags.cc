@@ -117,7 +117,7 @@ struct Unavailable {
   std::string_view flag, values;  // "a|b"; "*": every value; "cuda*": those that begin so
 };
 
-// What INTERFACE names and this build does not have. Building it deletes its row.
+// What users of such programs know and this build does not have. Building it deletes its row.
 constexpr Unavailable kUnavailable[] = {
     {"deepspeed", "*"},
     {"dataset-format", "messages|prompt-completion|alpaca|sharegpt|bin"},

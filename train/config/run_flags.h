@@ -17,7 +17,7 @@ std::span<const FlagSpec> RunFlags(RunKind kind);
 // Spellings of other generations of Hugging Face that mean the same.
 std::span<const FlagAlias> RunFlagAliases();
 
-// Fails for a flag, or a value of one, that INTERFACE names and this build does not have.
+// Fails for a flag, or a value of one, that is named in the list of what this build does not have.
 Status CheckAvailable(const FlagSpec& spec, std::string_view text);
 
 }  // namespace tidemill::train
