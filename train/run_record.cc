@@ -86,7 +86,8 @@ Status RunRecord::LogEvaluation(int64_t step, double epoch, double loss, int64_t
 }
 
 Status RunRecord::Finish(const std::string& output_dir, int64_t steps) const {
-  if (steps_ == 0) return Ok();
+  const std::string path = output_dir + "/train_results.json";
+  if (steps_ == 0 && std::filesystem::exists(path)) return Ok();  // of the run that trained
   const double trained = static_cast<double>(trained_steps_);
   const nlohmann::ordered_json json{
       {"train_loss", trained_steps_ > 0 ? nlohmann::ordered_json(loss_total_ / trained) : nlohmann::ordered_json()},
@@ -94,7 +95,7 @@ Status RunRecord::Finish(const std::string& output_dir, int64_t steps) const {
       {"train_steps_per_second", seconds_total_ > 0 ? trained / seconds_total_ : 0},
       {"train_tokens_per_second", seconds_total_ > 0 ? static_cast<double>(tokens_total_) / seconds_total_ : 0},
       {"global_step", steps}};
-  return WriteFileAtomically(output_dir + "/train_results.json", json.dump(2) + "\n");
+  return WriteFileAtomically(path, json.dump(2) + "\n");
 }
 
 }  // namespace tidemill::train
