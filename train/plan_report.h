@@ -44,7 +44,7 @@ struct PlanReport {
   uint64_t nvme_bytes_written_per_step = 0;
 };
 
-// One object (its keys: docs/USER_GUIDE.md); what is not known is null.
+// One object; what is not known is null.
 std::string FormatPlanJson(const PlanReport& report);
 
 // Lines for people.
