@@ -35,11 +35,11 @@ Status FlushDirectoryOf(const std::string& path) {
 
 }  // namespace
 
-Result<AtomicFile> AtomicFile::Create(std::string path) {
+Result<AtomicFile> AtomicFile::Create(std::string path, unsigned mode) {
   const std::string partial = path + ".partial";
   if (unlink(partial.c_str()) != 0 && errno != ENOENT)
     return tl::make_unexpected(WriteError("replace", partial, errno).error());
-  const int fd = open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int fd = open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0) return tl::make_unexpected(WriteError("create", partial, errno).error());
   return AtomicFile(std::move(path), fd);
 }
@@ -79,8 +79,8 @@ Status AtomicFile::Commit() {
   return FlushDirectoryOf(std::exchange(path_, {}));
 }
 
-Status WriteFileAtomically(const std::string& path, std::string_view contents) {
-  TM_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+Status WriteFileAtomically(const std::string& path, std::string_view contents, unsigned mode) {
+  TM_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path, mode));
   TM_RETURN_IF_ERROR(file.Append(contents));
   return file.Commit();
 }

@@ -21,7 +21,7 @@ namespace tidemill {
 class AtomicFile {
  public:
   // Starts writing; the file at `path` stays as it is. The directory must exist.
-  static Result<AtomicFile> Create(std::string path);
+  static Result<AtomicFile> Create(std::string path, unsigned mode = 0666);
   ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
@@ -46,6 +46,6 @@ class AtomicFile {
 };
 
 // The whole of a small file at once: configuration, index, trainer state.
-Status WriteFileAtomically(const std::string& path, std::string_view contents);
+Status WriteFileAtomically(const std::string& path, std::string_view contents, unsigned mode = 0666);
 
 }  // namespace tidemill

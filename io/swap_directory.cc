@@ -13,6 +13,7 @@
 #include <ctime>
 #include <memory>
 
+#include "base/disk_full.h"
 #include "io/io_error.h"
 
 namespace tidemill::io {
@@ -65,8 +66,11 @@ Status WriteRecord(int fd, const std::string& path, const SwapOwner& owner) {
   const std::string text = Encode(owner);
   const ssize_t count = ::pwrite(fd, text.data(), text.size(), 0);
   if (count == static_cast<ssize_t>(text.size()) && ::ftruncate(fd, count) == 0 && ::fsync(fd) == 0) return Ok();
-  return tl::make_unexpected(
-      FileError("cannot record the run in its swap directory", path, count < 0 ? errno : ENOSPC));
+  const int error = count < 0 ? errno : ENOSPC;
+  if (MeansDiskFull(error))
+    return Fail(ErrorCode::kDoesNotFit, "the swap directory is full: " + DescribeErrno(error) + " (" + path +
+                                            "): free space there, or give another --swap-dir");
+  return tl::make_unexpected(FileError("cannot record the run in its swap directory", path, error));
 }
 
 // Our regular files, sorted; not the record.
@@ -131,7 +135,7 @@ Result<UniqueFd> Lock(const std::string& directory) {
 }  // namespace
 
 Result<std::optional<SwapOwner>> ReadSwapOwner(const std::string& directory) {
-  const UniqueFd fd(::open(OwnerPath(directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const UniqueFd fd(::open(OwnerPath(directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (fd.get() < 0 && errno == ENOENT) return std::optional<SwapOwner>();
   if (fd.get() < 0) return tl::make_unexpected(FileError("cannot read the swap directory's owner", directory, errno));
   auto owner = ReadRecord(fd.get());
@@ -140,7 +144,8 @@ Result<std::optional<SwapOwner>> ReadSwapOwner(const std::string& directory) {
 }
 
 Result<UniqueFd> LockForReading(const std::string& directory) {
-  UniqueFd fd(::open(OwnerPath(directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  UniqueFd fd(::open(OwnerPath(directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (fd.get() < 0 && errno == ENOENT) return fd;
   if (fd.get() < 0) return tl::make_unexpected(FileError("cannot read the swap directory's owner", directory, errno));
   while (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
@@ -164,7 +169,10 @@ Result<SwapDirectory> SwapDirectory::Claim(const std::string& directory, const s
     TM_RETURN_IF_ERROR(claimed.RemoveFiles());
   }
   const SwapOwner us{identity, ::getpid(), static_cast<int64_t>(std::time(nullptr)), true};
-  TM_RETURN_IF_ERROR(WriteRecord(claimed.lock_.get(), OwnerPath(directory), us));
+  if (Status status = WriteRecord(claimed.lock_.get(), OwnerPath(directory), us); !status) {
+    if (!owner) ::unlink(OwnerPath(directory).c_str());
+    return tl::make_unexpected(std::move(status.error()));
+  }
   TM_RETURN_IF_ERROR(SyncDirectory(directory));
   return claimed;
 }

@@ -35,7 +35,7 @@ struct SwapOwner {
 Result<std::optional<SwapOwner>> ReadSwapOwner(const std::string& directory);
 
 // Keeps every run out while what a dead one left is read, for as long as the descriptor lives. kUnavailable when a
-// live run has the directory; kInvalidArgument when nobody ever claimed it.
+// live run has the directory. Where nobody is on record there is nothing to lock: no descriptor.
 Result<UniqueFd> LockForReading(const std::string& directory);
 
 class SwapDirectory {

@@ -88,7 +88,10 @@ Result<SwapFile> SwapFile::Open(const std::string& path, uint64_t capacity_bytes
 }
 
 SwapFile::~SwapFile() {
-  if (opened_.fd.get() >= 0 && !keep_) ::unlink(path_.c_str());
+  if (opened_.fd.get() < 0 || keep_) return;
+  ::unlink(path_.c_str());
+  (void)::ftruncate(opened_.fd.get(),
+                    0);  // the kernel may hold an engine's files a while longer, their space it need not
 }
 
 SwapFile::SwapFile(SwapFile&& other) noexcept

@@ -1,6 +1,7 @@
 #include "offload/commit_record.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,10 +23,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kFileName = "tidemill-commit";
+constexpr off_t kBytesMax = off_t{1} << 30;
 constexpr std::string_view kMagic = "tidemill commit 1\n";
 
-std::string PathIn(const std::string& directory) { return directory + "/" + std::string(kFileName); }
+std::string PathIn(const std::string& directory) { return directory + "/tidemill-" + std::string(kCommitRecordName); }
 
 std::string ChecksumLine(std::string_view text) {
   std::array<char, 24> line{};
@@ -54,7 +55,8 @@ CommitRecord FromJson(const json& whole, const std::string& directory) {
   record.run = whole.at("run").get<std::string>();
   for (const json& file : whole.at("files"))
     record.files.push_back({file.at(0).get<std::string>(), file.at(1).get<std::string>(), file.at(2).get<uint64_t>()});
-  record.files.at(whole.at("here").get<size_t>()).directory = directory;
+  record.here = whole.at("here").get<size_t>();
+  record.files.at(record.here).directory = directory;
   for (const json& page : whole.at("pages")) {
     CommittedPage& read = record.pages.emplace_back();
     read.name = page.at(0).get<std::string>();
@@ -136,15 +138,18 @@ Result<std::vector<PageRecord>> ReadablePages(const CommitRecord& record) {
 
 Status WriteCommitRecord(const CommitRecord& record) {
   for (size_t i = 0; i < record.files.size(); ++i)
-    TM_RETURN_IF_ERROR(WriteFileAtomically(PathIn(record.files[i].directory), Format(record, i)));
+    TM_RETURN_IF_ERROR(WriteFileAtomically(PathIn(record.files[i].directory), Format(record, i), 0600));
   return Ok();
 }
 
 Result<std::optional<CommitRecord>> ReadCommitRecord(const std::string& directory) {
   const std::string path = PathIn(directory);
-  const io::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0 && errno == ENOENT) return std::optional<CommitRecord>();
-  if (fd.get() < 0) return tl::make_unexpected(CannotRead(path));
+  const io::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (fd.get() < 0 && (errno == ENOENT || errno == ELOOP)) return std::optional<CommitRecord>();
+  struct stat info {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &info) != 0) return tl::make_unexpected(CannotRead(path));
+  if (!S_ISREG(info.st_mode)) return std::optional<CommitRecord>();
+  if (info.st_size > kBytesMax) return Damaged(path);
   TM_ASSIGN_OR_RETURN(const std::string text, ReadAll(fd.get(), path));
   const size_t line_bytes = ChecksumLine({}).size();
   if (!text.starts_with(kMagic) || text.size() < kMagic.size() + line_bytes) return Damaged(path);

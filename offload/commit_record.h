@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -46,6 +47,7 @@ struct CommitRecord {
   std::string run;  // of the writer's own making: what the bytes mean, and where the run goes on
   std::vector<CommittedFile> files;
   std::vector<CommittedPage> pages;  // the persistent ones, by page id
+  size_t here = 0;                   // in a record that was read: which of the files lies beside it
 };
 
 // The persistent pages as they were last written.
@@ -56,8 +58,10 @@ Result<std::vector<PageRecord>> ReadablePages(const CommitRecord& record);
 // Into every directory of `record.files`.
 Status WriteCommitRecord(const CommitRecord& record);
 
-// The record in `directory`; nothing when there is none. A directory that was moved is followed: its own file is
-// looked for where the record is.
+inline constexpr std::string_view kCommitRecordName = "commit";  // of SwapDirectory::FilePath()
+
+// The record in `directory`; nothing when there is none, and none is what is no regular file. A directory that was
+// moved is followed: its own file is looked for where the record is.
 Result<std::optional<CommitRecord>> ReadCommitRecord(const std::string& directory);
 
 }  // namespace tidemill::offload

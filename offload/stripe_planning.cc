@@ -19,9 +19,17 @@ namespace {
 // Less tells nothing, and more is not worth waiting for when the tier is small.
 constexpr uint64_t kMeasuredBytesMin = 4 * kMiB;
 
+uint64_t LessOrNone(uint64_t bytes, uint64_t taken) { return bytes - std::min(bytes, taken); }
+
+// More than a commit record and its successor take (offload/commit_record.h).
+uint64_t CommitBytes(size_t pages, size_t directories) {
+  return 2 * AlignUp(4096 + pages * (128 + 64 * directories), io::kAlignmentBytes);
+}
+
 // What may be used of each directory. Directories on one file system have the same free bytes, and divide them. The
 // file system keeps a 64th for its own records of the rest.
-std::vector<uint64_t> Room(std::span<const io::SwapDirectory> directories) {
+std::vector<uint64_t> Room(std::span<const io::SwapDirectory> directories, size_t pages) {
+  const uint64_t kept = CommitBytes(pages, directories.size());
   std::vector<dev_t> devices;
   for (const io::SwapDirectory& directory : directories) {
     struct stat info {};
@@ -31,7 +39,7 @@ std::vector<uint64_t> Room(std::span<const io::SwapDirectory> directories) {
   for (size_t i = 0; i < directories.size(); ++i) {
     const auto free_bytes = io::FreeBytes(directories[i].path());
     const auto sharing = static_cast<uint64_t>(std::count(devices.begin(), devices.end(), devices[i]));
-    room.push_back(free_bytes ? (*free_bytes - *free_bytes / 64) / sharing : UINT64_MAX);
+    room.push_back(free_bytes ? LessOrNone((*free_bytes - *free_bytes / 64) / sharing, kept) : UINT64_MAX);
   }
   return room;
 }
@@ -44,8 +52,8 @@ tl::unexpected<Error> TooSmall(uint64_t need_bytes, std::span<const io::SwapDire
   }
   return Fail(ErrorCode::kDoesNotFit, "the swap files do not fit (needed are " + std::to_string(need_bytes) +
                                           " bytes, " + FormatNeeded(need_bytes) +
-                                          ", and a 64th of what is free stays free" + where +
-                                          "): free space there, or give another or a further --swap-dir");
+                                          ", and a 64th of what is free and room for the commit record stay free" +
+                                          where + "): free space there, or give another or a further --swap-dir");
 }
 
 // Nothing: too little room to tell.
@@ -101,7 +109,7 @@ Result<StripeLayout> PlanStripes(std::span<const StripePage> pages, std::span<co
                                  std::span<const io::StorageSpeed> speeds, io::EngineChoice engine,
                                  std::vector<std::string>& notes) {
   TM_CHECK(speeds.empty() || speeds.size() == directories.size());
-  const std::vector<uint64_t> room = Room(directories);
+  const std::vector<uint64_t> room = Room(directories, pages.size());
   const uint64_t need_bytes = StripedBytes(pages);
   uint64_t room_together = 0;
   for (const uint64_t bytes : room) room_together += std::min(bytes, UINT64_MAX - room_together);

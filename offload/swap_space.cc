@@ -1,5 +1,6 @@
 #include "offload/swap_space.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,18 @@ using swap_scheduler::PageId;
 
 // Two lanes, each with a page's extents in every file.
 constexpr size_t kRequestsMax = 4 * io::Transport::kFilesMax;
+
+// What is not ours is not removed, and would be met at the first commit.
+Status CheckRecordsPlace(const io::SwapDirectory& directory) {
+  for (const char* const end : {"", ".partial"}) {
+    const std::string path = directory.FilePath(std::string(kCommitRecordName) + end);
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) == 0)
+      return Fail(ErrorCode::kInvalidArgument, "what is in the commit record's place is no file (" + path +
+                                                   "): remove it, or give another --swap-dir");
+  }
+  return Ok();
+}
 
 }  // namespace
 
@@ -90,6 +103,7 @@ Status SwapSpace::Claim(const SwapConfig& config) {
   for (const std::string& path : config.directories) {
     TM_ASSIGN_OR_RETURN(io::SwapDirectory directory, io::SwapDirectory::Claim(path, config.identity, config.leftovers));
     TM_RETURN_IF_ERROR(directory.RemoveFiles());
+    TM_RETURN_IF_ERROR(CheckRecordsPlace(directory));
     directories_.push_back(std::move(directory));
   }
   return Ok();

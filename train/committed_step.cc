@@ -43,6 +43,16 @@ swap_scheduler::Placement AllOnNvme() {
   return placement;
 }
 
+// Directories that were moved, or whose mount points changed places, are where their own records are.
+void FollowMoves(std::vector<FoundCommit>& commits) {
+  for (FoundCommit& commit : commits) {
+    for (const FoundCommit& other : commits) {
+      if (other.record.run == commit.record.run && other.record.files.size() == commit.record.files.size())
+        commit.record.files[other.record.here].directory = other.directory;
+    }
+  }
+}
+
 }  // namespace
 
 std::string FormatCommittedRun(const CommittedRun& run) {
@@ -62,6 +72,7 @@ Result<FoundCommits> FindCommits(const std::vector<std::string>& directories) {
     if (commit.error().code != ErrorCode::kCorrupt) return tl::make_unexpected(commit.error());
     found.damaged.push_back(commit.error().message);
   }
+  FollowMoves(found.newest_first);
   std::stable_sort(
       found.newest_first.begin(), found.newest_first.end(),
       [](const FoundCommit& a, const FoundCommit& b) { return a.run.state.global_step > b.run.state.global_step; });

@@ -62,22 +62,35 @@ Status SaveAsCheckpoint(FoundCommit commit, const RunConfig& config) {
                         config.save_total_limit);
 }
 
-// The newest that is whole, if no whole checkpoint is as new. What is damaged will not get better, and is passed over.
-Status SaveNewest(std::vector<FoundCommit> newest_first, const RunConfig& config, std::string& note) {
+bool IsDamage(const Error& error) { return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kNotFinite; }
+
+// Saves the newest that is whole, if no whole checkpoint is as new. What is damaged is passed over for one that is
+// whole; without any, the run is not started over what may yet be put right.
+Status SaveNewest(FoundCommits found, const RunConfig& config, std::string& note) {
   std::string passed_over;  // FindResumePoint will say it
   const auto checkpoint = NewestWhole(config.output_dir, passed_over);
-  for (FoundCommit& commit : newest_first) {
-    if (checkpoint && checkpoint->state.global_step >= commit.run.state.global_step) return Ok();
+  bool whole = checkpoint.has_value();
+  for (FoundCommit& commit : found.newest_first) {
+    if (checkpoint && checkpoint->state.global_step >= commit.run.state.global_step) break;
     const std::string what = Describe(commit);
     const Status saved = SaveAsCheckpoint(std::move(commit), config);
-    if (saved.has_value()) {
-      AddNote(what + " is saved as a checkpoint", note);
-      return Ok();
+    if (!saved.has_value() && !IsDamage(saved.error())) return saved;
+    if (!saved.has_value()) {
+      found.damaged.push_back(saved.error().message);
+      continue;
     }
-    if (saved.error().code != ErrorCode::kCorrupt && saved.error().code != ErrorCode::kNotFinite) return saved;
-    AddNote("passing over the committed step: " + saved.error().message, note);
+    AddNote(what + " is saved as a checkpoint", note);
+    whole = true;
+    break;
   }
-  return Ok();
+  if (found.damaged.empty()) return Ok();
+  if (whole) {
+    AddNote("passing over a committed step: " + found.damaged.front(), note);
+    return Ok();
+  }
+  return Fail(ErrorCode::kCorrupt, found.damaged.front() +
+                                       "; there is no whole checkpoint, so nothing was touched: start anew without "
+                                       "--resume-from-checkpoint if it cannot be mended");
 }
 
 }  // namespace
@@ -85,8 +98,7 @@ Status SaveNewest(std::vector<FoundCommit> newest_first, const RunConfig& config
 Status RecoverCommittedStep(const RunConfig& config, std::string& note) {
   TM_ASSIGN_OR_RETURN(const std::vector<std::string> own, OwnDirectories(config));
   TM_ASSIGN_OR_RETURN(FoundCommits found, FindCommits(own));
-  for (const std::string& damage : found.damaged) AddNote("passing over a committed step: " + damage, note);
-  if (config.resume == "auto") return SaveNewest(std::move(found.newest_first), config, note);
+  if (config.resume == "auto") return SaveNewest(std::move(found), config, note);
   if (!found.newest_first.empty())
     AddNote("giving up " + Describe(found.newest_first.front()) +
                 " with which --resume-from-checkpoint auto would have gone on",

@@ -1,5 +1,7 @@
 #include "offload/commit_record.h"
 
+#include <sys/stat.h>
+
 #include "tests/base/file_fixture.h"
 
 namespace tidemill::offload {
@@ -41,6 +43,20 @@ TEST_F(CommitRecordTest, IsReadBackFromEveryDirectory) {
 TEST_F(CommitRecordTest, ADirectoryWithoutOneHasNone) {
   EXPECT_FALSE(ReadCommitRecord(Path("a")).value().has_value());
   EXPECT_FALSE(ReadCommitRecord(Path("missing")).value().has_value());
+}
+
+TEST_F(CommitRecordTest, IsForItsOwnerAloneAndARegularFile) {
+  ASSERT_TRUE(WriteCommitRecord(Record("x")).has_value());
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(Path("a") + "/tidemill-commit").permissions(),
+            perms::owner_read | perms::owner_write);
+  std::filesystem::remove(Path("a") + "/tidemill-commit");
+  std::filesystem::create_symlink("/dev/zero", Path("a") + "/tidemill-commit");
+  EXPECT_FALSE(ReadCommitRecord(Path("a")).value().has_value());
+  std::filesystem::remove(Path("a") + "/tidemill-commit");
+  ASSERT_EQ(mkfifo((Path("a") + "/tidemill-commit").c_str(), 0600), 0);
+  EXPECT_FALSE(ReadCommitRecord(Path("a")).value().has_value());
+  EXPECT_EQ(ReadCommitRecord(Path("b")).value()->here, 1U);
 }
 
 TEST_F(CommitRecordTest, FollowsADirectoryThatWasMoved) {

@@ -102,6 +102,44 @@ TEST_F(Commit, AStartThatIsRefusedLeavesIt) {
   EXPECT_NE(text.find("is saved as a checkpoint"), std::string::npos) << text;
 }
 
+TEST_F(Commit, IsFoundWhenDirectoriesChangePlaces) {
+  std::string text;
+  const Words second{"--swap-dir", work_ + "/second"};
+  fs::create_directories(work_ + "/second");
+  ASSERT_EQ(Run(Whole("whole", second), &text), 0) << text;
+  ASSERT_NO_FATAL_FAILURE(Kill("a", second));
+  fs::rename(swap(), work_ + "/first");
+  fs::rename(work_ + "/second", swap());
+  fs::rename(work_ + "/first", work_ + "/second");
+  ASSERT_EQ(Run(Whole("a", second + kResume), &text), 0) << text;
+  EXPECT_NE(text.find("is saved as a checkpoint"), std::string::npos) << text;
+  ExpectSameEnd("whole", "a");
+}
+
+TEST_F(Commit, ALostDirectoryIsPassedOverForACheckpointAndElseTouchesNothing) {
+  const Words second{"--swap-dir", work_ + "/second"};
+  for (const bool saved : {true, false}) {
+    fs::remove_all(out("a"));
+    fs::create_directories(work_ + "/second");
+    ASSERT_NO_FATAL_FAILURE(Kill("a", second + (saved ? Words{"--save-steps", "2"} : Words{})));
+    for (const char* const later : {"/checkpoint-4", "/checkpoint-6"}) fs::remove_all(out("a") + later);
+    fs::remove_all(work_ + "/second");
+    std::string text;
+    EXPECT_EQ(Run(Whole("a", kResume), &text), saved ? 0 : 4) << text;
+    EXPECT_NE(text.find(work_ + "/second"), std::string::npos) << text;
+    EXPECT_EQ(text.find("continuing after step 2") != std::string::npos, saved) << text;
+    EXPECT_EQ(fs::exists(swap_file()), !saved);
+  }
+}
+
+TEST_F(Commit, WhatIsNoFileInTheRecordsPlaceIsRefusedBeforeAStep) {
+  fs::create_directories(swap() + "/tidemill-commit/inside");
+  std::string text;
+  EXPECT_EQ(Run(Whole("a"), &text), 2) << text;
+  EXPECT_NE(text.find("tidemill-commit"), std::string::npos) << text;
+  EXPECT_EQ(text.find("step 1/"), std::string::npos) << text;
+}
+
 TEST_F(Commit, IsExportedFromTheSwapDirectoryWhenItsRunIsOver) {
   {
     ChildProgram run(SlowTrain("a"));
@@ -130,7 +168,7 @@ TEST_F(Commit, ADamagedOneIsPassedOverForTheLastWholeCheckpoint) {
   std::string text;
   ASSERT_EQ(Run(Whole("a", kResume), &text), 0) << text;
   for (const char* const part :
-       {"passing over the committed step: page ", "tidemill-swap.bin", "continuing after step 2"})
+       {"passing over a committed step: page ", "tidemill-swap.bin", "continuing after step 2"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 }
 
