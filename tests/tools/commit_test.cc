@@ -14,6 +14,11 @@ class Commit : public RunTest {
   Words Whole(const std::string& run, const Words& more = {}) const {
     return Train(run, kSteps, OnNvme() + Words{"--lr-scheduler-type", "cosine"} + more);
   }
+  // Made, and given beside the first one.
+  Words SecondDirectory() const {
+    fs::create_directories(work_ + "/second");
+    return {"--swap-dir", work_ + "/second"};
+  }
   // Ends with SIGKILL after the fourth step was logged, and has committed the third or a later one.
   void Kill(const std::string& run, const Words& more = {}) const {
     ChildProgram child(Whole(run, Words{"--device", "host:mem=64MiB,nvme-write=6MB/s"} + more));
@@ -72,8 +77,7 @@ TEST_F(Commit, AKilledRunGoesOnAfterItsLastCommittedStepBitForBit) {
 
 TEST_F(Commit, SeveralDirectoriesAreCommittedTogether) {
   std::string text;
-  const Words second{"--swap-dir", work_ + "/second"};
-  fs::create_directories(work_ + "/second");
+  const Words second = SecondDirectory();
   ASSERT_EQ(Run(Whole("whole", second), &text), 0) << text;
   ASSERT_NO_FATAL_FAILURE(Kill("a", second));
   ASSERT_EQ(Run(Whole("a", second + kResume), &text), 0) << text;
@@ -83,8 +87,7 @@ TEST_F(Commit, SeveralDirectoriesAreCommittedTogether) {
 
 TEST_F(Commit, OneWholeRecordIsEnough) {
   std::string text;
-  const Words second{"--swap-dir", work_ + "/second"};
-  fs::create_directories(work_ + "/second");
+  const Words second = SecondDirectory();
   ASSERT_NO_FATAL_FAILURE(Kill("a", second));
   std::fstream(work_ + "/second/tidemill-commit", std::ios::in | std::ios::out | std::ios::binary).seekp(40).put('#');
   ASSERT_EQ(Run(Whole("a", second + kResume), &text), 0) << text;
@@ -104,8 +107,7 @@ TEST_F(Commit, AStartThatIsRefusedLeavesIt) {
 
 TEST_F(Commit, IsFoundWhenDirectoriesChangePlaces) {
   std::string text;
-  const Words second{"--swap-dir", work_ + "/second"};
-  fs::create_directories(work_ + "/second");
+  const Words second = SecondDirectory();
   ASSERT_EQ(Run(Whole("whole", second), &text), 0) << text;
   ASSERT_NO_FATAL_FAILURE(Kill("a", second));
   fs::rename(swap(), work_ + "/first");
@@ -117,10 +119,9 @@ TEST_F(Commit, IsFoundWhenDirectoriesChangePlaces) {
 }
 
 TEST_F(Commit, ALostDirectoryIsPassedOverForACheckpointAndElseTouchesNothing) {
-  const Words second{"--swap-dir", work_ + "/second"};
   for (const bool saved : {true, false}) {
     fs::remove_all(out("a"));
-    fs::create_directories(work_ + "/second");
+    const Words second = SecondDirectory();
     ASSERT_NO_FATAL_FAILURE(Kill("a", second + (saved ? Words{"--save-steps", "2"} : Words{})));
     for (const char* const later : {"/checkpoint-4", "/checkpoint-6"}) fs::remove_all(out("a") + later);
     fs::remove_all(work_ + "/second");

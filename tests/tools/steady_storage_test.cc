@@ -1,16 +1,10 @@
 // A long run keeps as many files open, and as many blocks of the disks, as a short one.
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "tests/tools/child_program.h"
+#include "tests/tools/run_fixture.h"
 
 namespace tidemill::tools {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Held {
   int64_t descriptors = 0;
@@ -34,45 +28,17 @@ Held HeldBy(pid_t pid, const std::string& directory) {
   return held;
 }
 
-class SteadyStorage : public testing::Test {
+class SteadyStorage : public RunTest {
  protected:
   void SetUp() override {
-    fs::remove_all(work_);
-    for (const char* directory : {"/swap", "/other"}) fs::create_directories(work_ + directory);
-    std::ofstream(work_ + "/rows.jsonl") << "{\"input_ids\":[1,2,3,4,5,6,7,8,9,10,11,12]}\n";
+    RunTest::SetUp();
+    fs::create_directories(work_ + "/other");
   }
-  void TearDown() override { fs::remove_all(work_); }
 
   // A run of `steps` over two swap directories, which saves after each and keeps one checkpoint.
-  std::vector<std::string> Run(const std::string& name, int steps) const {
-    const std::string model = std::string(TIDEMILL_SOURCE_DIR) + "/tests/golden/models/llama_gqa_tied_f32";
-    return {"train",
-            "--model",
-            model,
-            "--train-data",
-            work_ + "/rows.jsonl",
-            "--output-dir",
-            work_ + "/" + name,
-            "--max-steps",
-            std::to_string(steps),
-            "--save-steps",
-            "1",
-            "--save-total-limit",
-            "1",
-            "--threads",
-            "1",
-            "--host-memory",
-            "64MiB",
-            "--device",
-            "host:mem=64MiB",
-            "--swap-dir",
-            work_ + "/swap",
-            "--swap-dir",
-            work_ + "/other",
-            "--place-params",
-            "nvme",
-            "--place-optimizer",
-            "nvme"};
+  Words SavingRun(const std::string& run, int steps) const {
+    return Train(run, steps,
+                 OnNvme() + Words{"--swap-dir", work_ + "/other", "--save-steps", "1", "--save-total-limit", "1"});
   }
   Held HeldAfter(ChildProgram& child, int checkpoint) const {
     EXPECT_TRUE(child.WaitFor("saved checkpoint-" + std::to_string(checkpoint) + "\n")) << child.text();
@@ -90,12 +56,10 @@ class SteadyStorage : public testing::Test {
     return blocks;
   }
   int64_t FilesIn(const std::string& path) const { return std::distance(fs::directory_iterator(work_ + path), {}); }
-
-  const std::string work_ = fs::canonical(testing::TempDir()).string() + "/steady_storage";
 };
 
 TEST_F(SteadyStorage, FiftyCheckpointsKeepNoFileOpenAndNoBlockMoreThanOne) {
-  ChildProgram child(Run("a", 54));
+  ChildProgram child(SavingRun("a", 54));
   const Held early = HeldAfter(child, 2), late = HeldAfter(child, 52);
   // The process is stopped anywhere between two steps, perhaps with the next checkpoint half written: two checkpoints
   // at most are there at once, and a save has a few files open. Fifty that were forgotten are another matter.
@@ -105,7 +69,7 @@ TEST_F(SteadyStorage, FiftyCheckpointsKeepNoFileOpenAndNoBlockMoreThanOne) {
   EXPECT_TRUE(fs::is_empty(work_ + "/swap"));
   EXPECT_TRUE(fs::is_empty(work_ + "/other"));
 
-  ChildProgram once(Run("b", 1));
+  ChildProgram once(SavingRun("b", 1));
   EXPECT_EQ(once.Wait(), 0) << once.text();
   EXPECT_EQ(BlocksBelow("/a/checkpoint-54"), BlocksBelow("/b/checkpoint-1"));
   EXPECT_EQ(FilesIn("/a"), FilesIn("/b"));
